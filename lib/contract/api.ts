@@ -1,0 +1,199 @@
+import { z } from "zod";
+import { candidateSchema, dsseEnvelopeSchema } from "./bundle";
+import { guardSchema, hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
+import { manifestTestSchema } from "./task";
+import {
+  categories,
+  entryKinds,
+  executors,
+  gradingStatuses,
+  probesVisibilities,
+  promptConditions,
+  taskTypes,
+  taskVerdicts,
+  tiers,
+} from "./vocabulary";
+
+/** A share as counts, so that every reader can recompute it; `null` counts mean that only the percentage was published. */
+export const shareSchema = z.object({
+  resolved: z.int().nullable(),
+  total: z.int(),
+  /** Per cent, unrounded where counts are known, as published otherwise. */
+  pct: z.number(),
+  /** Wilson 95 % interval in per cent, null without counts. */
+  interval: z.tuple([z.number(), z.number()]).nullable(),
+});
+export type Share = z.infer<typeof shareSchema>;
+
+export const taskCellSchema = z.object({
+  task: z.string(),
+  category: z.enum(categories),
+  verdict: z.enum(taskVerdicts),
+  requiredPassed: z.int().nullable(),
+  requiredTotal: z.int().nullable(),
+  /** Null where the task has no grading. */
+  status: z.enum(gradingStatuses).nullable(),
+});
+export type TaskCell = z.infer<typeof taskCellSchema>;
+
+export const boardRowSchema = z.object({
+  entry: z.object({
+    slug: z.string(),
+    kind: z.enum(entryKinds),
+    model: z.string(),
+    agent: z.string().nullable(),
+    agentVersion: z.string().nullable(),
+    reasoningEffort: z.string().nullable(),
+    networkPolicy: z.string(),
+  }),
+  submissionId: z.uuid(),
+  organization: z.string(),
+  tier: z.enum(tiers),
+  /** An `infra` grading that no rerun replaced: shown, marked, unranked. */
+  provisional: z.boolean(),
+  /** `[best, worst]` of the rank set; null for reference and provisional rows. */
+  rankSet: z.tuple([z.int(), z.int()]).nullable(),
+  resolved: shareSchema,
+  /** Null where the source does not say. */
+  officialResolved: shareSchema.nullable(),
+  /** Of the attempts that pass every official test, those that the probes reject. */
+  probeRejected: z.object({ rejected: z.int(), officialResolved: z.int() }).nullable(),
+  passedPct: z.number().nullable(),
+  byCategory: z.array(z.object({ category: z.enum(categories), share: shareSchema })),
+  timeMin: z.number().nullable(),
+  costUsd: z.number().nullable(),
+  tokensM: z.number().nullable(),
+  steps: z.number().nullable(),
+  /** Per-task verdicts in the suite's order; null for rows without per-task data. */
+  tasks: z.array(taskCellSchema).nullable(),
+  footnotes: z.array(z.string()),
+  /** Tasks without a grading. */
+  missing: z.int(),
+  date: z.string(),
+});
+export type BoardRow = z.infer<typeof boardRowSchema>;
+
+export const boardSchema = z.object({
+  suite: z.object({
+    slug: z.string(),
+    version: z.string(),
+    title: z.string(),
+    summary: z.string(),
+    probes: z.enum(probesVisibilities),
+    taskCount: z.int(),
+    categoryCounts: z.array(z.object({ category: z.enum(categories), count: z.int() })),
+    tasks: z.array(
+      z.object({ slug: z.string(), title: z.string(), category: z.enum(categories), type: z.enum(taskTypes) }),
+    ),
+    citation: z.object({ title: z.string(), url: z.string(), published: z.string(), extent: z.string() }).nullable(),
+  }),
+  promptCondition: z.enum(promptConditions),
+  skill: z.string().nullable(),
+  /** Ranked rows, then provisional ones; order by % resolved. */
+  rows: z.array(boardRowSchema),
+  /** Reference patch sets: gold, nop, mutants. Apart, unranked. */
+  references: z.array(boardRowSchema),
+  notes: z.record(z.string(), z.string()),
+  /** Pairwise facts behind the rank sets. */
+  pairs: z.array(
+    z.object({
+      a: z.string(),
+      b: z.string(),
+      method: z.enum(["mcnemar", "sign-flip", "bounds"]),
+      /** What can be said: separated, not separated, or not to be told from published counts. */
+      verdict: z.enum(["separated", "not-separated", "cannot-tell"]),
+      p: z.number().nullable(),
+      pAdjusted: z.number().nullable(),
+    }),
+  ),
+  /** Tasks that one of two entries must win, none lost, to be told apart on this board. */
+  power: z.object({ pairs: z.int(), winsNeeded: z.int().nullable(), winsNeededSinglePair: z.int() }),
+});
+export type Board = z.infer<typeof boardSchema>;
+
+export const gradingSummarySchema = z.object({
+  id: z.uuid(),
+  status: z.enum(gradingStatuses),
+  reason: z.object({ code: z.string(), message: z.string(), evidence: z.array(z.string()) }).nullable(),
+  tier: z.enum(tiers),
+  executor: z.enum(executors),
+  sandboxed: z.boolean(),
+  counts: z.boolean(),
+  late: z.boolean(),
+  startedAt: z.string(),
+  durationMs: z.number(),
+  receivedAt: z.string(),
+  summary: summarySchema,
+  bundleSha256: z.string(),
+  bundleBytes: z.int(),
+  keyid: z.string(),
+});
+
+export const submissionDetailSchema = z.object({
+  id: z.uuid(),
+  suite: z.object({ slug: z.string(), version: z.string(), title: z.string() }),
+  organization: z.string(),
+  candidate: candidateSchema.omit({ promptDigest: true }),
+  entrySlug: z.string(),
+  tier: z.enum(tiers),
+  provisional: z.boolean(),
+  createdAt: z.string(),
+  source: z.object({ title: z.string(), url: z.string() }).nullable(),
+  footnotes: z.array(z.string()),
+  row: boardRowSchema,
+  attempts: z.array(
+    z.object({
+      id: z.uuid(),
+      task: z.string(),
+      taskTitle: z.string(),
+      category: z.enum(categories),
+      label: z.string().nullable(),
+      patchSha256: z.string(),
+      patchBytes: z.int(),
+      verdict: z.enum(taskVerdicts),
+      jobState: z.string().nullable(),
+      grading: gradingSummarySchema.nullable(),
+    }),
+  ),
+});
+export type SubmissionDetail = z.infer<typeof submissionDetailSchema>;
+
+export const attemptDetailSchema = z.object({
+  submission: submissionDetailSchema.omit({ attempts: true, row: true }),
+  attempt: z.object({
+    id: z.uuid(),
+    label: z.string().nullable(),
+    patch: z.string(),
+    patchSha256: z.string(),
+    patchTruncated: z.boolean(),
+  }),
+  task: z.object({
+    slug: z.string(),
+    title: z.string(),
+    repo: z.string(),
+    category: z.enum(categories),
+    type: z.enum(taskTypes),
+    probes: z.enum(probesVisibilities),
+  }),
+  manifestTests: z.array(manifestTestSchema),
+  grading: gradingSummarySchema.nullable(),
+  otherGradings: z.array(gradingSummarySchema),
+  /** Hidden probes are redacted: id, property and verdict only. */
+  tests: z.array(testOutcomeSchema),
+  launches: z.array(launchSchema),
+  host: hostFactsSchema.nullable(),
+  guard: guardSchema.nullable(),
+  /** Per launch and rank log files: path in the bundle, bytes. */
+  logs: z.array(
+    z.object({
+      path: z.string(),
+      launch: z.int(),
+      rank: z.int(),
+      stream: z.enum(["stdout", "stderr"]),
+      bytes: z.int(),
+      sha256: z.string(),
+    }),
+  ),
+  receipt: dsseEnvelopeSchema.nullable(),
+});
+export type AttemptDetail = z.infer<typeof attemptDetailSchema>;

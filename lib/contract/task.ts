@@ -1,0 +1,180 @@
+import { z } from "zod";
+import { gitOidSchema, relativePathSchema, sha256Schema, slugSchema, suiteVersionSchema } from "./scalars";
+import {
+  categories,
+  entryKinds,
+  expectations,
+  isolations,
+  launchers,
+  probesVisibilities,
+  promptConditions,
+  properties,
+  taskTypes,
+  testKinds,
+} from "./vocabulary";
+
+/** A test id: `tests/...` for what is laid over the repository, `probes/...` for probes; pytest's node id after it. */
+export const testIdSchema = z
+  .string()
+  .max(400)
+  .regex(/^[^\p{Cc}]+$/u, "control characters are not allowed in a test id");
+
+/** Which ranks must pass: all of the launch, a list, or any one. */
+export const ranksSchema = z.union([z.literal("all"), z.literal("any"), z.array(z.int().min(0)).min(1)]);
+export type Ranks = z.infer<typeof ranksSchema>;
+
+export const resourceLimitSchema = z.object({
+  resource: z.string().max(80),
+  unit: z.string().max(20),
+  value: z.number(),
+  relative_to: z.enum(["base", "gold"]).nullable().default(null),
+});
+
+/** `tests/tests.json` of a task directory. SWE-bench's two keys, and ours per test. */
+export const testsFileSchema = z.object({
+  FAIL_TO_PASS: z.array(testIdSchema),
+  PASS_TO_PASS: z.array(testIdSchema),
+  tests: z.record(
+    testIdSchema,
+    z.object({
+      kind: z.enum(testKinds),
+      group: slugSchema,
+      property: z.enum(properties),
+      condition: z.string().max(200).optional(),
+      ranks: ranksSchema.default("all"),
+      needs: z.object({ ranks: z.int().min(1).default(1), gpus: z.int().min(0).default(0) }).prefault({}),
+      required: z.boolean().default(true),
+      not_required_reason: z.string().max(400).optional(),
+      requirement: z.string().max(600).optional(),
+      limit: resourceLimitSchema.optional(),
+    }),
+  ),
+});
+export type TestsFile = z.infer<typeof testsFileSchema>;
+
+export const interfaceSchema = z.object({
+  symbol: z.string().max(300),
+  kind: z.enum(["function", "class", "method", "attribute", "module", "constant"]),
+  signature: z.string().max(600),
+  used_by: z.array(testIdSchema),
+});
+export const interfacesFileSchema = z.array(interfaceSchema);
+export type InterfaceEntry = z.infer<typeof interfaceSchema>;
+
+export const groupSchema = z.object({
+  id: slugSchema,
+  launcher: z.enum(launchers),
+  nproc: z.int().min(1).max(1024),
+  isolation: z.enum(isolations),
+  timeout_sec: z.number().positive(),
+  test_timeout_sec: z.number().positive(),
+});
+export type Group = z.infer<typeof groupSchema>;
+
+/** `[metadata.infradev]` of task.toml. Harbor's own keys stand beside it and are kept as they are. */
+export const taskMetadataSchema = z.object({
+  format: z.literal("1"),
+  slug: slugSchema,
+  repo: z.string().regex(/^[\w.-]+\/[\w.-]+$/, "expected owner/name"),
+  category: z.enum(categories),
+  type: z.enum(taskTypes),
+  /** Bundled code base, relative to the task directory. Either this or `upstream` with a mirror. */
+  base_path: z.string().optional(),
+  base_commit: gitOidSchema.optional(),
+  base_tree: z.union([gitOidSchema, z.literal("")]),
+  pr: z.int().positive().optional(),
+  env_key: z.string(),
+  gpus_agent: z.int().min(0),
+  gpus_grade: z.int().min(0),
+  min_gpu_memory_mb: z.int().min(0),
+  protected_paths: z.array(z.string()),
+  prompts: z
+    .array(z.object({ id: z.enum(promptConditions), file: relativePathSchema, default: z.boolean().default(false) }))
+    .min(1),
+  groups: z.array(groupSchema).min(1),
+});
+export type TaskMetadata = z.infer<typeof taskMetadataSchema>;
+
+/** One test as graded: tests.json's entry with its expectation resolved. Hidden probes carry no requirement text. */
+export const manifestTestSchema = z.object({
+  id: testIdSchema,
+  kind: z.enum(testKinds),
+  expectation: z.enum(expectations),
+  group: slugSchema,
+  property: z.enum(properties),
+  condition: z.string().nullable(),
+  ranks: ranksSchema,
+  needs: z.object({ ranks: z.int(), gpus: z.int() }),
+  required: z.boolean(),
+  notRequiredReason: z.string().nullable(),
+  requirement: z.string().nullable(),
+  limit: z
+    .object({
+      resource: z.string(),
+      unit: z.string(),
+      value: z.number(),
+      relativeTo: z.enum(["base", "gold"]).nullable(),
+    })
+    .nullable(),
+});
+export type ManifestTest = z.infer<typeof manifestTestSchema>;
+
+/** `manifest.json`: a task as graded. Its canonical bytes stand in the bundle, so completeness can be checked offline. */
+export const manifestSchema = z.object({
+  format: z.literal("infradev-manifest/1"),
+  suite: z.object({ slug: slugSchema, version: suiteVersionSchema, probes: z.enum(probesVisibilities) }),
+  task: z.object({
+    slug: slugSchema,
+    title: z.string(),
+    repo: z.string(),
+    category: z.enum(categories),
+    type: z.enum(taskTypes),
+    baseCommit: gitOidSchema.nullable(),
+    baseTree: gitOidSchema,
+    envKey: z.string(),
+    gpusGrade: z.int(),
+    protectedPaths: z.array(z.string()),
+  }),
+  /** Prompt digest per condition: sha256 of the prompt file. Grading digest: what decides a verdict (see runner/suites). */
+  digests: z.object({ prompts: z.partialRecord(z.enum(promptConditions), sha256Schema), grading: sha256Schema }),
+  groups: z.array(groupSchema),
+  tests: z.array(manifestTestSchema).min(1),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/** `suite.toml`. */
+export const suiteFileSchema = z.object({
+  slug: slugSchema,
+  version: suiteVersionSchema,
+  title: z.string(),
+  summary: z.string(),
+  probes: z.enum(probesVisibilities),
+  /** Task slugs in their display order. */
+  tasks: z.array(slugSchema).min(1),
+});
+export type SuiteFile = z.infer<typeof suiteFileSchema>;
+
+/**
+ * A packed suite: what `runner suite pack` writes and `admin suite import` reads. It carries what the site shows and
+ * the reference patch sets; the tests themselves stay with the runner.
+ */
+export const packedSuiteSchema = z.object({
+  format: z.literal("infradev-suite/1"),
+  suite: suiteFileSchema,
+  tasks: z.array(
+    z.object({
+      manifest: manifestSchema,
+      prompts: z.array(z.object({ condition: z.enum(promptConditions), default: z.boolean(), text: z.string() })),
+      interfaces: interfacesFileSchema,
+    }),
+  ),
+  referenceSets: z.array(
+    z.object({
+      /** `gold`, `nop`, `mutant-1` ... */
+      name: slugSchema,
+      kind: z.enum(entryKinds).default("reference"),
+      patches: z.array(z.object({ task: slugSchema, label: z.string(), patch: z.string() })),
+    }),
+  ),
+});
+export type PackedSuite = z.infer<typeof packedSuiteSchema>;

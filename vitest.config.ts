@@ -1,0 +1,48 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const root = fileURLToPath(new URL(".", import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^@\//, replacement: root },
+      { find: /^server-only$/, replacement: `${root}db/testing/server-only.ts` },
+    ],
+  },
+  test: {
+    passWithNoTests: false,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["{lib,db,runner,components,app}/**/*.test.{ts,tsx}"],
+          exclude: ["**/*.db.test.ts", "**/*.runner.test.ts", "node_modules/**"],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "db",
+          include: ["{lib,db,app}/**/*.db.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          globalSetup: ["db/testing/global-setup.ts"],
+          maxWorkers: 2,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "runner",
+          include: ["{runner,bench}/**/*.runner.test.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
+        },
+      },
+    ],
+  },
+});
