@@ -85,7 +85,7 @@ class TinyPolicy:
     def accumulate_gradient(
         self, prompt: Sequence[int], tokens: Sequence[int], weight: float, gradient: dict[str, Tensor]
     ) -> None:
-        """Add the gradient of -weight * log p(tokens | prompt) to flat f8 tensors `gradient` (`embed`, `proj`, `bias`)."""
+        """Add the gradient of -weight * log p(tokens | prompt) to the flat f8 tensors `embed`, `proj` and `bias`."""
         embed_grad = gradient["embed"].view(self.vocab, self.hidden)
         proj_grad = gradient["proj"].view(self.hidden, self.vocab)
         for position, token in enumerate(tokens):
