@@ -104,7 +104,7 @@ class RLLoop:
                     self._buffer.add(self.group.recv(src))
 
     def _train(self) -> tuple[int, float]:
-        """One optimizer step on everything buffered; returns the number of trajectories and their reward over all ranks."""
+        """One optimizer step on everything buffered; returns how many trajectories it used and their summed reward."""
         self._buffer.drop_stale(self.version - self.config.max_staleness)
         trajectories = self._buffer.take(len(self._buffer))
         self._learner.load(gather_shards(self._trainers, self.source), self.version)
