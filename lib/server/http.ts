@@ -1,0 +1,151 @@
+import "server-only";
+import { unstable_rethrow } from "next/navigation";
+import type { z } from "zod";
+import { InfraDevError, type Problem, problemFromZod } from "@/lib/contract/errors";
+import { logger } from "./logger";
+
+/** Largest JSON body that any route reads. */
+export const jsonBodyLimitBytes = 1024 * 1024;
+
+/**
+ * Runs a route and maps what it throws, here and nowhere else: a refusal to its status and problem, anything else to
+ * a 500 without detail, with the detail in the log.
+ */
+export async function respond(route: () => Promise<Response>): Promise<Response> {
+  try {
+    return await route();
+  } catch (error) {
+    unstable_rethrow(error);
+    return responseToError(error);
+  }
+}
+
+export function responseToError(error: unknown): Response {
+  if (error instanceof InfraDevError) {
+    if (error.kind === "internal") logger().error({ err: error }, error.message);
+    return problemResponse(error.httpStatus, error.problem);
+  }
+  logger().error({ err: error }, "a request failed unexpectedly");
+  return problemResponse(500, {
+    code: "server.unexpected",
+    message: "the server failed while it handled this request; nothing was changed",
+    remedy: "try again; if it happens again, report the time of the request to the operator",
+  });
+}
+
+function problemResponse(status: number, problem: Problem): Response {
+  const headers: Record<string, string> = { "cache-control": "no-store" };
+  if (status === 401) headers["www-authenticate"] = 'Bearer realm="infradev"';
+  if (status === 503) headers["retry-after"] = "5";
+  return Response.json({ error: problem }, { status, headers });
+}
+
+export function json(body: unknown, init: { status?: number; headers?: Record<string, string> } = {}): Response {
+  return Response.json(body, {
+    status: init.status ?? 200,
+    headers: { "cache-control": "no-store", ...init.headers },
+  });
+}
+
+/** Reads a body of at most `limitBytes` whole. Throws `request.too-large`. */
+export async function readBody(request: Request, limitBytes: number): Promise<Buffer> {
+  const declared = Number(request.headers.get("content-length") ?? "0");
+  if (declared > limitBytes) throw tooLarge(limitBytes);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of bodyChunks(request)) {
+    bytes += chunk.byteLength;
+    if (bytes > limitBytes) throw tooLarge(limitBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The body as it arrives; a connection that breaks off ends it as `request.interrupted`. */
+export async function* bodyChunks(request: Request): AsyncGenerator<Uint8Array> {
+  if (!request.body) return;
+  const reader = request.body.getReader();
+  try {
+    for (;;) {
+      let part: ReadableStreamReadResult<Uint8Array>;
+      try {
+        part = await reader.read();
+      } catch (cause) {
+        throw new InfraDevError(
+          "invalid",
+          {
+            code: "request.interrupted",
+            message: "the connection ended before the whole body had arrived",
+            rule: "what had arrived is kept",
+            remedy: "ask for the offset and continue there",
+          },
+          { cause },
+        );
+      }
+      if (part.done) return;
+      yield part.value;
+    }
+  } finally {
+    reader.releaseLock();
+  }
+}
+
+/** Parses a JSON body. Throws `request.not-json` or `request.invalid`, naming the field. */
+export async function parseJsonBody<S extends z.ZodType>(request: Request, schema: S): Promise<z.output<S>> {
+  const bytes = await readBody(request, jsonBodyLimitBytes);
+  let document: unknown;
+  try {
+    document = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw new InfraDevError(
+      "invalid",
+      {
+        code: "request.not-json",
+        message: "the request's body is not JSON in UTF-8",
+        where: new URL(request.url).pathname,
+        rule: "bodies of this route are JSON documents",
+        remedy: "send a JSON document with content-type application/json",
+      },
+      { cause },
+    );
+  }
+  return parseWith(schema, document, { code: "request.invalid", what: "the request's body", where: "body" });
+}
+
+export function parseWith<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  subject: { code: string; what: string; where?: string; remedy?: string },
+): z.output<S> {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new InfraDevError("invalid", problemFromZod(parsed.error, subject));
+  return parsed.data;
+}
+
+/** The bearer credential, or null. */
+export function bearerOf(request: Request): string | null {
+  const match = /^Bearer ([!-~]{16,400})$/i.exec(request.headers.get("authorization") ?? "");
+  return match?.[1] ?? null;
+}
+
+export function nonNegativeInteger(text: string | null, name: string): number {
+  if (text === null || !/^\d{1,15}$/.test(text)) {
+    throw new InfraDevError("invalid", {
+      code: "request.invalid",
+      message: `${name}: expected a whole number of bytes`,
+      where: name,
+      rule: "offsets count bytes from 0",
+      remedy: `send ${name} with the offset at which the bytes begin`,
+    });
+  }
+  return Number(text);
+}
+
+function tooLarge(limitBytes: number): InfraDevError {
+  return new InfraDevError("too-large", {
+    code: "request.too-large",
+    message: `the request's body is larger than ${limitBytes} bytes`,
+    rule: `at most ${limitBytes} bytes a request`,
+    remedy: "send less at once",
+  });
+}

@@ -1,0 +1,20 @@
+/**
+ * Names of what the readers cache. A tag names an entity and not a page, so that a cached "not found" dies too when
+ * its entity arrives.
+ */
+export const cacheTags = {
+  /** Every reader carries it: expired when a process starts or may have missed an announcement. */
+  everything: "everything",
+  suites: "suites",
+  board: (suite: string) => `board:${suite}`,
+  submission: (id: string) => `submission:${id}`,
+  keys: "keys",
+  published: "published",
+} as const;
+
+/** Next ignores longer tags in silence. */
+export const maxTagLength = 256;
+
+export function isCacheTag(value: unknown): value is string {
+  return typeof value === "string" && value.length > 0 && value.length <= maxTagLength;
+}
