@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { eq } from "drizzle-orm";
+import type { Candidate } from "../../lib/contract/bundle";
+import type { Queryable } from "../client";
+import { entries } from "../schema";
+
+export type EntryConfiguration = Omit<Candidate, "promptDigest">;
+
+/** sha256 over the configuration's fields in a fixed order: the same configuration is the same entry. */
+export function entryDigestOf(configuration: EntryConfiguration): string {
+  const { kind, model, agent, agentVersion, reasoningEffort, promptCondition, skill, networkPolicy, budget } =
+    configuration;
+  const fields = [
+    kind,
+    model,
+    agent,
+    agentVersion,
+    reasoningEffort,
+    promptCondition,
+    skill?.name ?? null,
+    skill?.digest ?? null,
+    networkPolicy,
+    budget.timeMin,
+    budget.costUsd,
+    budget.tokensM,
+    budget.steps,
+  ];
+  return createHash("sha256").update(JSON.stringify(fields)).digest("hex");
+}
+
+/** A readable address: model, agent and effort in lowercase letters and digits; a piece of the digest keeps it unique where it must. */
+export function entrySlugOf(configuration: EntryConfiguration, digest: string): string {
+  const { kind, model, agent, reasoningEffort, promptCondition, skill, networkPolicy, budget } = configuration;
+  const readable = [
+    kind === "reference" ? model.replace(/^reference:\s*/, "reference-") : model,
+    agent,
+    reasoningEffort,
+  ]
+    .filter((part) => part !== null)
+    .join("-")
+    .normalize("NFKD")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.]+/g, "-")
+    .replaceAll(/^[-.]+|[-.]+$/g, "")
+    .slice(0, 60);
+  const plain =
+    readable !== "" &&
+    /^[\p{ASCII}]*$/u.test(model) &&
+    promptCondition === "interface" &&
+    skill === null &&
+    (networkPolicy === "not-stated" || kind === "reference") &&
+    Object.values(budget).every((limit) => limit === null);
+  return plain ? readable : [readable, digest.slice(0, 8)].filter(Boolean).join("-");
+}
+
+/** The entry's id; it is made when its configuration is new. */
+export async function recordEntry(db: Queryable, configuration: EntryConfiguration): Promise<number> {
+  const configDigest = entryDigestOf(configuration);
+  const find = async () => {
+    const [row] = await db.select({ id: entries.id }).from(entries).where(eq(entries.configDigest, configDigest));
+    return row?.id;
+  };
+  const known = await find();
+  if (known !== undefined) return known;
+  const { kind, model, agent, agentVersion, reasoningEffort, promptCondition, skill, networkPolicy, budget } =
+    configuration;
+  const readable = entrySlugOf(configuration, configDigest);
+  const taken = await db.select({ id: entries.id }).from(entries).where(eq(entries.slug, readable));
+  await db
+    .insert(entries)
+    .values({
+      slug: taken.length > 0 ? `${readable}-${configDigest.slice(0, 8)}` : readable,
+      kind,
+      model,
+      agent,
+      agentVersion,
+      reasoningEffort,
+      promptCondition,
+      skillName: skill?.name ?? null,
+      skillDigest: skill?.digest ?? null,
+      networkPolicy,
+      budgetTimeMin: budget.timeMin,
+      budgetCostUsd: budget.costUsd,
+      budgetTokensM: budget.tokensM,
+      budgetSteps: budget.steps,
+      configDigest,
+    })
+    .onConflictDoNothing();
+  const id = await find();
+  if (id === undefined) throw new Error(`two entries want the address ${readable}`);
+  return id;
+}
