@@ -1,0 +1,263 @@
+import type { Board, BoardRow, Share, TaskCell } from "@/lib/contract/api";
+import type { BoardFacts, BoardRowFacts, ReportedShare, TaskFacts } from "@/lib/contract/board-facts";
+import { categories, tiers } from "@/lib/contract/vocabulary";
+import { wilsonInterval } from "@/lib/stats/intervals";
+import { mcnemarBounds, mcnemarExact, signFlipTest, winsNeeded } from "@/lib/stats/paired-tests";
+import { seededRandom } from "@/lib/stats/random";
+import { decidePairs, type PairEvidence, rankSets } from "@/lib/stats/rank-sets";
+
+/** Seed of every drawn statistic of a board, so that two readings of the same data agree to the last digit. */
+export const boardSeed = 2610_36589;
+
+type CategoryCounts = Board["suite"]["categoryCounts"];
+
+/** Sum of scores over tasks as a share of `total`; the interval only where every score is 0 or 1. */
+function shareOf(resolved: number, total: number): Share {
+  const whole = Number.isInteger(resolved);
+  const interval = whole && total > 0 ? wilsonInterval(resolved, total) : null;
+  return {
+    resolved: whole ? resolved : null,
+    total,
+    pct: total > 0 ? (100 * resolved) / total : 0,
+    interval: interval ? [100 * interval[0], 100 * interval[1]] : null,
+  };
+}
+
+function reportedShare(share: ReportedShare): Share {
+  return share.resolved === null
+    ? { resolved: null, total: share.total, pct: share.pct, interval: null }
+    : shareOf(share.resolved, share.total);
+}
+
+const sum = <T>(items: readonly T[], of: (item: T) => number) => items.reduce((total, item) => total + of(item), 0);
+
+function missingTask(task: string): TaskFacts {
+  return {
+    task,
+    verdict: "missing",
+    score: 0,
+    officialScore: 0,
+    requiredPassed: null,
+    requiredTotal: null,
+    status: null,
+  };
+}
+
+/** The row's tasks in the suite's order, a missing one for each that has no grading. */
+function tasksInOrder(facts: BoardFacts, tasks: readonly TaskFacts[]): TaskFacts[] {
+  const byTask = new Map(tasks.map((task) => [task.task, task]));
+  return facts.suite.tasks.map((task) => byTask.get(task.slug) ?? missingTask(task.slug));
+}
+
+function gradedNumbers(facts: BoardFacts, given: readonly TaskFacts[]) {
+  const tasks = tasksInOrder(facts, given);
+  const categoryOf = new Map(facts.suite.tasks.map((task) => [task.slug, task.category]));
+  const total = facts.suite.taskCount;
+  const cells: TaskCell[] = tasks.map((task, index) => ({
+    task: task.task,
+    category: facts.suite.tasks[index]?.category ?? "training",
+    verdict: task.verdict,
+    requiredPassed: task.requiredPassed,
+    requiredTotal: task.requiredTotal,
+    status: task.status,
+  }));
+  const official = sum(tasks, (task) => task.officialScore);
+  const officialTasks = tasks.filter((task) => task.officialScore > 0);
+  const anyGraded = tasks.some((task) => task.verdict !== "missing");
+  return {
+    resolved: shareOf(
+      sum(tasks, (task) => task.score),
+      total,
+    ),
+    officialResolved: shareOf(official, total),
+    probeRejected: {
+      rejected: officialTasks.filter((task) => task.score < task.officialScore).length,
+      officialResolved: officialTasks.length,
+    },
+    passedPct:
+      anyGraded && total > 0
+        ? (100 * sum(tasks, (task) => (task.requiredTotal ? (task.requiredPassed ?? 0) / task.requiredTotal : 0))) /
+          total
+        : null,
+    byCategory: facts.suite.categoryCounts.map(({ category, count }) => ({
+      category,
+      share: shareOf(
+        sum(
+          tasks.filter((task) => categoryOf.get(task.task) === category),
+          (task) => task.score,
+        ),
+        count,
+      ),
+    })),
+    tasks: cells,
+    missing: tasks.filter((task) => task.verdict === "missing").length,
+    provisional: tasks.some((task) => task.status === "infra"),
+  };
+}
+
+function reportedNumbers(counts: CategoryCounts, evidence: Extract<BoardRowFacts["evidence"], { kind: "reported" }>) {
+  const { resolved, officialResolved } = evidence;
+  return {
+    resolved: reportedShare(resolved),
+    officialResolved: officialResolved ? reportedShare(officialResolved) : null,
+    probeRejected:
+      officialResolved?.resolved != null && resolved.resolved != null
+        ? {
+            rejected: officialResolved.resolved - resolved.resolved,
+            officialResolved: officialResolved.resolved,
+          }
+        : null,
+    passedPct: evidence.passedPct,
+    byCategory: counts.flatMap(({ category }) => {
+      const share = evidence.byCategory.find((one) => one.category === category);
+      return share ? [{ category, share: reportedShare(share) }] : [];
+    }),
+    tasks: null,
+    missing: 0,
+    provisional: false,
+  };
+}
+
+function prepareRow(facts: BoardFacts, row: BoardRowFacts): BoardRow {
+  const numbers =
+    row.evidence.kind === "graded"
+      ? gradedNumbers(facts, row.evidence.tasks)
+      : reportedNumbers(facts.suite.categoryCounts, row.evidence);
+  return {
+    entry: row.entry,
+    submissionId: row.submissionId,
+    organization: row.organization,
+    tier: row.tier,
+    rankSet: null,
+    ...numbers,
+    timeMin: row.timeMin,
+    costUsd: row.costUsd,
+    tokensM: row.tokensM,
+    steps: row.steps,
+    footnotes: row.footnotes,
+    date: row.date,
+  };
+}
+
+function byResolved(a: BoardRow, b: BoardRow): number {
+  return (
+    b.resolved.pct - a.resolved.pct ||
+    tiers.indexOf(b.tier) - tiers.indexOf(a.tier) ||
+    (b.passedPct ?? -1) - (a.passedPct ?? -1) ||
+    (a.entry.slug < b.entry.slug ? -1 : 1)
+  );
+}
+
+interface Ranked {
+  row: BoardRow;
+  scores: number[] | null;
+}
+
+const isBinary = (scores: readonly number[]) => scores.every((score) => score === 0 || score === 1);
+
+/** The p-values that the data of two rows allow, and the test that gave them. */
+function compareRows(
+  a: Ranked,
+  b: Ranked,
+): { method: Board["pairs"][number]["method"]; smallest: number; largest: number } {
+  if (a.scores && b.scores) {
+    const differences = a.scores.map((score, index) => score - (b.scores?.[index] ?? 0));
+    if (isBinary(a.scores) && isBinary(b.scores)) {
+      const p = mcnemarExact(
+        differences.filter((difference) => difference > 0).length,
+        differences.filter((difference) => difference < 0).length,
+      );
+      return { method: "mcnemar", smallest: p, largest: p };
+    }
+    const p = signFlipTest(differences, seededRandom(boardSeed));
+    return { method: "sign-flip", smallest: p, largest: p };
+  }
+  const strata = categories.flatMap((category) => {
+    const shareA = a.row.byCategory.find((one) => one.category === category)?.share;
+    const shareB = b.row.byCategory.find((one) => one.category === category)?.share;
+    return shareA?.resolved != null && shareB?.resolved != null && shareA.total === shareB.total
+      ? [{ a: shareA.resolved, b: shareB.resolved, total: shareA.total }]
+      : [];
+  });
+  const whole = a.row.resolved;
+  const other = b.row.resolved;
+  if (sum(strata, (stratum) => stratum.total) === whole.total && whole.total > 0) {
+    return { method: "bounds", ...mcnemarBounds(strata) };
+  }
+  if (whole.resolved !== null && other.resolved !== null) {
+    return {
+      method: "bounds",
+      ...mcnemarBounds([{ a: whole.resolved, b: other.resolved, total: whole.total }]),
+    };
+  }
+  return { method: "bounds", smallest: 0, largest: 1 };
+}
+
+/**
+ * Computes a board from its facts: shares with Wilson intervals, paired tests over every pair of ranked rows, Holm's
+ * adjustment, rank sets and the power line. Pure and deterministic. Ranked are models' rows that are not provisional;
+ * provisional rows follow them unranked, reference sets stand apart. In `pairs`, where counts bound the test, `p` is the
+ * bound that decides: the largest for a separated pair, the smallest for one that is not, null where neither decides.
+ */
+export function prepareBoard(facts: BoardFacts): Board {
+  const prepared = facts.rows.map((row) => ({
+    row: prepareRow(facts, row),
+    scores: row.evidence.kind === "graded" ? tasksInOrder(facts, row.evidence.tasks).map((task) => task.score) : null,
+  }));
+  const order = (a: Ranked, b: Ranked) => byResolved(a.row, b.row);
+  const models = prepared.filter(({ row }) => row.entry.kind === "model");
+  const ranked = models.filter(({ row }) => !row.provisional).sort(order);
+  const provisional = models.filter(({ row }) => row.provisional).sort(order);
+  const references = prepared.filter(({ row }) => row.entry.kind === "reference").sort(order);
+
+  const evidence: (PairEvidence & { method: Board["pairs"][number]["method"] })[] = ranked.flatMap((a, i) =>
+    ranked.slice(i + 1).map((b, offset) => ({
+      a: i,
+      b: i + 1 + offset,
+      difference: a.row.resolved.pct - b.row.resolved.pct,
+      ...compareRows(a, b),
+    })),
+  );
+  const decisions = decidePairs(evidence);
+  const pairs = evidence.map((pair, index): Board["pairs"][number] => {
+    const { verdict, adjustedSmallest, adjustedLargest } = decisions[index] ?? {
+      verdict: "not-separated",
+      adjustedSmallest: 1,
+      adjustedLargest: 1,
+    };
+    const exact = pair.smallest === pair.largest;
+    const unknown = verdict === "cannot-tell" && !exact;
+    return {
+      a: ranked[pair.a]?.row.entry.slug ?? "",
+      b: ranked[pair.b]?.row.entry.slug ?? "",
+      method: pair.method,
+      verdict,
+      p: unknown ? null : verdict === "separated" ? pair.largest : pair.smallest,
+      pAdjusted: unknown ? null : verdict === "separated" ? adjustedLargest : adjustedSmallest,
+    };
+  });
+  const separations = evidence.flatMap((pair, index) =>
+    decisions[index]?.verdict === "separated"
+      ? [pair.difference > 0 ? { better: pair.a, worse: pair.b } : { better: pair.b, worse: pair.a }]
+      : [],
+  );
+  const sets = rankSets(ranked.length, separations);
+  const needed = pairs.length > 0 ? winsNeeded(pairs.length) : null;
+  return {
+    suite: facts.suite,
+    promptCondition: facts.promptCondition,
+    skill: facts.skill,
+    rows: [
+      ...ranked.map(({ row }, index) => ({ ...row, rankSet: sets[index] ?? null })),
+      ...provisional.map(({ row }) => row),
+    ],
+    references: references.map(({ row }) => row),
+    notes: facts.notes,
+    pairs,
+    power: {
+      pairs: pairs.length,
+      winsNeeded: needed !== null && needed <= facts.suite.taskCount ? needed : null,
+      winsNeededSinglePair: winsNeeded(1),
+    },
+  };
+}
