@@ -1,0 +1,426 @@
+"""Reporting from inside a graded pytest process: the event stream, and what probes call.
+
+Probes use two functions::
+
+    from infradev_report import checks, check_resource
+    with checks("resource.traffic"):
+        check_resource("bytes_sent", value=v, limit=lim, unit="bytes")
+
+As a pytest plugin (``-p infradev_report``) it writes one JSON line for each event to the inherited file descriptor
+named by INFRADEV_EVENT_FD, else to the file named by INFRADEV_EVENT_FILE (synced after each line), else nowhere.
+Started by hand with neither, the plugin does nothing and the two functions still assert.
+
+Events: session_start, collect_start, collect_error, collected, test_start, report, resource, integrity,
+session_finish. Each has ``event``, ``seq``, ``time`` (Unix seconds, for order) and ``mono`` (monotonic seconds, for
+durations). Under the grader the parent first sends ``{"key", "plan"}`` over the channel; every line is then preceded
+by a MAC over its number and bytes, so that a line that this module did not write is recognised. That is one of
+several guards: code in the same process could still reach this module, which is what the grader's canaries are for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import linecache
+import math
+import os
+import resource as _rusage
+import sys
+import time
+from contextlib import contextmanager
+
+import _pytest.python
+import _pytest.reports
+import _pytest.runner
+import pluggy._callers
+import pluggy._hooks
+import pytest
+
+PROPERTIES = (
+    "value",
+    "shape-layout-dtype",
+    "state-lifecycle",
+    "resource.memory",
+    "resource.speed",
+    "resource.traffic",
+    "condition",
+)
+
+_MAX_MESSAGE = 8_000
+_MAX_FRAMES = 60
+_MAX_CODE = 400
+_CHECK_ATTRIBUTE = "__infradev_check__"
+
+_active_checks: list[str] = []
+
+
+@contextmanager
+def checks(property: str):
+    """Names the property that the assertions inside this block check; the innermost block counts.
+
+    Raises ValueError for a property that is not one of PROPERTIES.
+    """
+    if property not in PROPERTIES:
+        raise ValueError(f"unknown property {property!r}; one of: {', '.join(PROPERTIES)}")
+    _active_checks.append(property)
+    try:
+        yield
+    except BaseException as error:
+        if getattr(error, _CHECK_ATTRIBUTE, None) is None:
+            try:
+                setattr(error, _CHECK_ATTRIBUTE, property)
+            except Exception:
+                pass  # an exception class with slots keeps the test's declared property
+        raise
+    finally:
+        _active_checks.pop()
+
+
+def check_resource(name: str, value: float, limit: float, unit: str, repeats: int = 1) -> None:
+    """Records a measured resource with its limit, then asserts ``value <= limit``.
+
+    ``value`` and ``limit`` are in ``unit``; ``repeats`` says how many measurements ``value`` stands for. Raises
+    AssertionError above the limit or where the value is no finite number.
+    """
+    value, limit = float(value), float(limit)
+    if not math.isfinite(value) or not math.isfinite(limit):
+        raise AssertionError(f"{name}: {value} {unit} against a limit of {limit} {unit} is no measurement")
+    if int(repeats) < 1:
+        raise ValueError(f"{name}: repeats must be at least 1, got {repeats}")
+    if _session is not None:
+        _session.emit(
+            "resource",
+            id=_session.current,
+            name=str(name)[:80],
+            value=value,
+            limit=limit,
+            unit=str(unit)[:20],
+            repeats=int(repeats),
+            property=_active_checks[-1] if _active_checks else None,
+        )
+    assert value <= limit, f"{name}: {value:g} {unit} exceeds the limit of {limit:g} {unit}"
+
+
+class _Session:
+    """The channel to the grader, and the plan: which ids run, in which order, and where their files stand."""
+
+    def __init__(self, fd: int, *, sync: bool = False, handshake: bool = False) -> None:
+        self._fd = fd
+        self._sync = sync
+        self._pid = os.getpid()
+        self._seq = 0
+        self._mac = None
+        self.current: str | None = None
+        self.roots: list[tuple[str, str]] = []
+        self.select: list[str] | None = None
+        self.rank: int | None = None
+        if handshake:
+            self._shake()
+        os.set_inheritable(fd, False)
+        identity = os.fstat(fd)
+        self._identity = (identity.st_dev, identity.st_ino)
+        self._fingerprint = _fingerprint()
+        self._changed: set[str] = set()
+
+    def _shake(self) -> None:
+        received = b""
+        while not received.endswith(b"\n"):
+            part = os.read(self._fd, 65_536)
+            if not part:
+                raise RuntimeError("the grader closed the event channel before it sent the plan")
+            received += part
+        opening = json.loads(received)
+        self._mac = hmac.new(bytes.fromhex(opening["key"]), digestmod=hashlib.sha256)
+        plan = opening["plan"]
+        self.roots = [(prefix, root) for prefix, root in plan["roots"]]
+        self.select = plan["select"]
+        self.rank = plan["rank"]
+
+    def emit(self, event: str, **fields) -> None:
+        """Writes one event; a forked child writes none, since its parent's outcome is what counts."""
+        if os.getpid() != self._pid:
+            return
+        body = json.dumps(
+            {"event": event, "seq": self._seq, "time": time.time(), "mono": time.monotonic(), **fields},
+            allow_nan=False,
+        ).encode()
+        line = body
+        if self._mac is not None:
+            mac = self._mac.copy()
+            mac.update(b"%d " % self._seq)
+            mac.update(body)
+            line = mac.hexdigest()[:32].encode() + b" " + body
+        line += b"\n"
+        self._seq += 1
+        try:
+            identity = os.fstat(self._fd)
+            if (identity.st_dev, identity.st_ino) != self._identity:
+                return  # the descriptor was closed and given to something else
+            while line:
+                line = line[os.write(self._fd, line) :]
+            if self._sync:
+                os.fsync(self._fd)
+        except OSError:
+            pass  # without a channel nothing is reported, and what is not reported has not passed
+
+    def test_id(self, path: str, rest: str) -> str:
+        for prefix, root in self.roots:
+            if path.startswith(root + os.sep):
+                relative = path[len(root) + 1 :].replace(os.sep, "/")
+                return prefix + relative + ("::" + rest if rest else "")
+        return path + ("::" + rest if rest else "")
+
+    def item_id(self, item) -> str:
+        return self.test_id(str(item.path), item.nodeid.partition("::")[2]) if self.roots else item.nodeid
+
+    def verify_integrity(self) -> None:
+        now = _fingerprint()
+        for name, value in self._fingerprint.items():
+            if now.get(name) != value and name not in self._changed:
+                self._changed.add(name)
+                self.emit("integrity", what=name)
+
+
+def _fingerprint() -> dict[str, tuple[int, int]]:
+    """Identities of the functions through which an outcome travels; a test run replaces none of them."""
+    guarded = [
+        (_pytest.runner, "runtestprotocol"),
+        (_pytest.runner, "call_and_report"),
+        (_pytest.runner, "pytest_runtest_makereport"),
+        (_pytest.runner, "pytest_runtest_call"),
+        (_pytest.runner.CallInfo, "from_call"),
+        (_pytest.reports.TestReport, "from_item_and_call"),
+        (_pytest.reports.TestReport, "__init__"),
+        (_pytest.python.Function, "runtest"),
+        (_pytest.python, "pytest_pyfunc_call"),
+        (pluggy._hooks.HookCaller, "__call__"),
+        (pluggy._callers, "_multicall"),
+        (_Session, "emit"),
+        (_Session, "verify_integrity"),
+        (sys.modules[__name__], "pytest_runtest_makereport"),
+        (sys.modules[__name__], "pytest_runtest_protocol"),
+        (sys.modules[__name__], "pytest_collection_modifyitems"),
+        (sys.modules[__name__], "check_resource"),
+        (sys.modules[__name__], "checks"),
+    ]
+    result = {}
+    for owner, name in guarded:
+        found = vars(owner).get(name)
+        function = getattr(found, "__func__", found)
+        owner_name = owner.__name__ if hasattr(owner, "__name__") else str(owner)
+        result[f"{owner_name}.{name}"] = (id(function), id(getattr(function, "__code__", None)))
+    return result
+
+
+_session: _Session | None = None
+
+
+def start(fd: int) -> int | None:
+    """Opens the grader's channel on an inherited socket, before any code of the candidate is loaded.
+
+    Returns the rank that the grader's plan gives this process, None for a launch without ranks.
+    """
+    global _session
+    _session = _Session(fd, handshake=True)
+    _emit_start()
+    return _session.rank
+
+
+def _emit_start() -> None:
+    assert _session is not None
+    _session.emit(
+        "session_start",
+        rank=_session.rank,
+        pid=os.getpid(),
+        python=".".join(map(str, sys.version_info[:3])),
+        pytest=pytest.__version__,
+    )
+
+
+def _start_from_environment() -> None:
+    global _session
+    descriptor = os.environ.pop("INFRADEV_EVENT_FD", None)
+    file = os.environ.pop("INFRADEV_EVENT_FILE", None)
+    if descriptor is not None:
+        _session = _Session(int(descriptor))
+    elif file is not None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        _session = _Session(os.open(file, flags, 0o644), sync=True)
+    if _session is not None:
+        rank = os.environ.get("RANK")
+        _session.rank = int(rank) if rank is not None and rank.isdigit() else None
+        _emit_start()
+
+
+def _type_name(cls: type) -> str:
+    module = getattr(cls, "__module__", None)
+    return cls.__qualname__ if module in (None, "builtins") else f"{module}.{cls.__qualname__}"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except BaseException as second:
+        text = f"<message could not be made: {type(second).__name__}>"
+    if len(text) > _MAX_MESSAGE:
+        text = text[:_MAX_MESSAGE] + f" ... [{len(text) - _MAX_MESSAGE} characters cut]"
+    return text
+
+
+_MACHINERY = tuple(
+    os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (_pytest.runner, pluggy._hooks)
+)
+
+
+def _frames(traceback) -> list[dict]:
+    frames = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        file = code.co_filename
+        if not file.startswith(_MACHINERY) and file != __file__:
+            text = linecache.getline(file, traceback.tb_lineno).strip()
+            frames.append(
+                {
+                    "file": file,
+                    "line": traceback.tb_lineno or 0,
+                    "function": getattr(code, "co_qualname", code.co_name)[:200],
+                    "code": text[:_MAX_CODE] or None,
+                }
+            )
+        traceback = traceback.tb_next
+    return frames[-_MAX_FRAMES:]
+
+
+def _exception(error: BaseException | None) -> dict | None:
+    if error is None:
+        return None
+    return {
+        "type": _type_name(type(error))[:300],
+        "mro": [_type_name(cls)[:300] for cls in type(error).__mro__ if cls is not object],
+        "message": _text(error),
+        "frames": _frames(error.__traceback__),
+        "check": getattr(error, _CHECK_ATTRIBUTE, None),
+    }
+
+
+def _collection_cause(error: BaseException | None) -> BaseException | None:
+    """pytest wraps what a module raised on import; the cause is what the candidate's code did."""
+    if error is not None and isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
+        return error.__cause__
+    cause = getattr(error, "cause", None)  # ConftestImportFailure of pytest 8 and newer
+    if isinstance(cause, BaseException):
+        return cause
+    info = getattr(error, "excinfo", None)  # and of pytest 7: (type, value, traceback)
+    if isinstance(info, tuple) and len(info) == 3:
+        return info[1]
+    return error
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config):
+    if _session is not None:
+        _session.emit("collect_start", path="")
+    outcome = yield
+    if _session is not None and outcome.excinfo is not None:
+        error = outcome.excinfo[1]
+        path = getattr(error, "path", None)
+        _session.emit(
+            "collect_error",
+            path=os.path.dirname(_session.test_id(str(path), "")) if path is not None else "",
+            outcome="failed",
+            exception=_exception(_collection_cause(error)),
+        )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collectstart(collector):
+    if _session is not None and isinstance(collector, pytest.File):
+        _session.emit("collect_start", path=_session.test_id(str(collector.path), ""))
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_make_collect_report(collector):
+    outcome = yield
+    if _session is None:
+        return
+    report = outcome.get_result()
+    if report.outcome == "passed":
+        return
+    call = getattr(report, "call", None)
+    error = call.excinfo.value if call is not None and call.excinfo is not None else None
+    path = getattr(collector, "path", None)
+    _session.emit(
+        "collect_error",
+        path=_session.test_id(str(path), "") if path is not None else "",
+        outcome=report.outcome,
+        exception=_exception(_collection_cause(error)),
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    if _session is None:
+        return
+    extra: list[str] = []
+    if _session.select is not None:
+        by_id = {_session.item_id(item): item for item in items}
+        wanted = set(_session.select)
+        extra = [test_id for test_id in by_id if test_id not in wanted]
+        dropped = [item for test_id, item in by_id.items() if test_id not in wanted]
+        items[:] = [by_id[test_id] for test_id in _session.select if test_id in by_id]
+        if dropped:
+            config.hook.pytest_deselected(items=dropped)
+    _session.emit("collected", ids=[_session.item_id(item) for item in items], extra=extra[:2_000])
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    if _session is not None:
+        _session.current = _session.item_id(item)
+        _session.verify_integrity()
+        print(f"=== {_session.current}", flush=True)
+        _session.emit("test_start", id=_session.current)
+    yield
+    if _session is not None:
+        _session.current = None
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    if _session is None:
+        return
+    report = outcome.get_result()
+    _session.verify_integrity()
+    error = call.excinfo.value if call.excinfo is not None else None
+    verdict = report.outcome
+    if error is not None and verdict == "passed":
+        verdict = "failed"
+        _session.emit("integrity", what=f"report of {_session.item_id(item)}")
+    _session.emit(
+        "report",
+        id=_session.item_id(item),
+        phase=call.when,
+        outcome=verdict,
+        duration=call.duration,
+        exception=_exception(error) if verdict != "passed" else None,
+        message=str(report.longrepr)[:_MAX_MESSAGE] if error is None and verdict == "failed" else None,
+        xfail=hasattr(report, "wasxfail"),
+        peak_rss_kb=_peak_rss_kb(),
+    )
+
+
+def _peak_rss_kb() -> int:
+    peak = _rusage.getrusage(_rusage.RUSAGE_SELF).ru_maxrss
+    return peak // 1024 if sys.platform == "darwin" else peak
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(exitstatus):
+    if _session is not None:
+        _session.verify_integrity()
+        _session.emit("session_finish", exitstatus=int(exitstatus))
+
+
+_start_from_environment()
