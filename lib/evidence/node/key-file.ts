@@ -1,0 +1,107 @@
+import { mkdir, open, readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { InfraDevError } from "../../contract/errors";
+import { fromBase64, toBase64 } from "../bytes";
+import type { Signer } from "../keys";
+import { generateKeyPair, signerFromPkcs8 } from "../keys";
+
+const pemLine = 64;
+
+function toPem(label: string, der: Uint8Array): string {
+  const lines = toBase64(der).match(new RegExp(`.{1,${pemLine}}`, "g")) ?? [];
+  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
+}
+
+/** A public key as PEM, for openssl. */
+export const publicKeyPem = (spki: Uint8Array): string => toPem("PUBLIC KEY", spki);
+
+/** Makes a key and writes it as PKCS#8 PEM, mode 0600. Refuses to replace a file: `key.exists`. */
+export async function createKeyFile(path: string): Promise<Signer> {
+  const { signer, pkcs8 } = await generateKeyPair();
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  let file: Awaited<ReturnType<typeof open>>;
+  try {
+    file = await open(path, "wx", 0o600);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+    throw new InfraDevError(
+      "conflict",
+      {
+        code: "key.exists",
+        message: "a file stands where the new key would be written",
+        where: path,
+        rule: "a key is never replaced in place",
+        remedy: "use the key that is there, or name another file",
+      },
+      { cause },
+    );
+  }
+  try {
+    await file.writeFile(toPem("PRIVATE KEY", pkcs8));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return signer;
+}
+
+/**
+ * Reads a private key in PKCS#8 PEM. Problems: `key.missing`, `key.permissions` (anyone but the owner may read it),
+ * `key.form`.
+ */
+export async function loadPrivateKey(path: string): Promise<Signer> {
+  let text: string;
+  try {
+    const { mode } = await stat(path);
+    if ((mode & 0o077) !== 0)
+      throw new InfraDevError("invalid", {
+        code: "key.permissions",
+        message: `the private key's file has mode ${(mode & 0o777).toString(8).padStart(4, "0")}`,
+        where: path,
+        rule: "only its owner may read or write a private key (mode 0600)",
+        remedy: `run: chmod 600 ${path}`,
+      });
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+    throw new InfraDevError(
+      "not-found",
+      {
+        code: "key.missing",
+        message: "there is no private key",
+        where: path,
+        rule: "a bundle is signed by an Ed25519 key that its host keeps",
+        remedy: `make one with: openssl genpkey -algorithm ed25519 -out ${path} && chmod 600 ${path}`,
+      },
+      { cause },
+    );
+  }
+  const body = /^-----BEGIN PRIVATE KEY-----\s([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(text)?.[1];
+  let der: Uint8Array;
+  try {
+    der = fromBase64((body ?? "?").replaceAll(/\s/g, ""));
+  } catch (cause) {
+    throw new InfraDevError(
+      "invalid",
+      {
+        code: "key.form",
+        message: "the file is no PKCS#8 private key in PEM",
+        where: path,
+        rule: "the file begins with -----BEGIN PRIVATE KEY----- and holds base64",
+        remedy: `make one with: openssl genpkey -algorithm ed25519 -out ${path}`,
+      },
+      { cause },
+    );
+  }
+  return signerFromPkcs8(der);
+}
+
+/** The key in this file; made where there is none. */
+export async function loadOrCreateKey(path: string): Promise<Signer> {
+  try {
+    return await loadPrivateKey(path);
+  } catch (error) {
+    if (error instanceof InfraDevError && error.code === "key.missing") return createKeyFile(path);
+    throw error;
+  }
+}
