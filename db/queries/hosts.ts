@@ -176,15 +176,6 @@ export async function useToken(tx: SqlRunner, params: { hash: string; hostId: st
   await tx`update registration_token set used_at = now(), host_id = ${params.hostId} where hash = ${params.hash}`;
 }
 
-export async function ensureOrganization(tx: SqlRunner, params: { slug: string; name: string }): Promise<number> {
-  const [organization] = await tx<{ id: number }[]>`
-    insert into organization (slug, name) values (${params.slug}, ${params.name})
-    on conflict (slug) do update set slug = excluded.slug
-    returning id`;
-  if (!organization) throw new Error("the organization was not recorded");
-  return organization.id;
-}
-
 export async function recordAudit(
   tx: SqlRunner,
   params: { actor: string; action: string; subject: string; detail: string | null },

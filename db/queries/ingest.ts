@@ -1,0 +1,233 @@
+import type { Guard, HostFacts, Launch, Result } from "../../lib/contract/result";
+import type { Manifest } from "../../lib/contract/task";
+import type { Executor, GradingStatus, Tier } from "../../lib/contract/vocabulary";
+import type { SqlRunner } from "./queue";
+
+export interface ExistingGrading {
+  id: string;
+  attemptId: string;
+  submissionId: string;
+  leaseId: string | null;
+  late: boolean;
+  tier: Tier;
+  bundleSha256: string;
+  receipt: string | null;
+}
+
+/** The grading that a bundle was accepted as, or that has this id. */
+export async function findAcceptedGrading(
+  sql: SqlRunner,
+  by: { bundleSha256: string } | { gradingId: string },
+): Promise<ExistingGrading | null> {
+  const [row] = await sql<ExistingGrading[]>`
+    select grading.id, grading.attempt_id as "attemptId", attempt.submission_id as "submissionId",
+           grading.lease_id as "leaseId", grading.late, grading.tier, grading.bundle_sha256 as "bundleSha256",
+           grading.receipt
+    from grading join attempt on attempt.id = grading.attempt_id
+    where ${"gradingId" in by ? sql`grading.id = ${by.gradingId}` : sql`grading.bundle_sha256 = ${by.bundleSha256}`}`;
+  return row ?? null;
+}
+
+export interface IngestTask {
+  id: number;
+  suiteId: number;
+  suite: string;
+  suiteVersion: string;
+  slug: string;
+  gradingDigest: string;
+  gpus: number;
+  ranks: number;
+  manifest: Manifest;
+}
+
+const taskColumns = (sql: SqlRunner) => sql`
+  task.id, task.suite_id as "suiteId", suite.slug as suite, suite.version as "suiteVersion", task.slug,
+  task.grading_digest as "gradingDigest", task.gpus_grade as gpus, task.ranks, task.manifest
+  from task join suite on suite.id = task.suite_id`;
+
+export async function findTask(
+  sql: SqlRunner,
+  by: { id: number } | { suite: string; version: string; slug: string },
+): Promise<IngestTask | null> {
+  const [task] = await sql<IngestTask[]>`
+    select ${taskColumns(sql)}
+    where ${
+      "id" in by
+        ? sql`task.id = ${by.id}`
+        : sql`suite.slug = ${by.suite} and suite.version = ${by.version} and task.slug = ${by.slug}`
+    }`;
+  return task ?? null;
+}
+
+export interface AttemptForGrading {
+  id: string;
+  submissionId: string;
+  taskId: number;
+  patchSha256: string;
+  patchBytes: number;
+  kind: "model" | "reference";
+  model: string;
+  agent: string | null;
+  agentVersion: string | null;
+  reasoningEffort: string | null;
+  promptCondition: "interface" | "pr-description";
+  promptDigest: string | null;
+  skillName: string | null;
+  skillDigest: string | null;
+  networkPolicy: "none" | "model-endpoint-only" | "open" | "not-stated";
+  budgetTimeMin: number | null;
+  budgetCostUsd: number | null;
+  budgetTokensM: number | null;
+  budgetSteps: number | null;
+}
+
+/** An attempt with what its entry is: what a job says about its candidate. */
+export async function findAttemptForGrading(sql: SqlRunner, attemptId: string): Promise<AttemptForGrading | null> {
+  const [attempt] = await sql<AttemptForGrading[]>`
+    select attempt.id, attempt.submission_id as "submissionId", attempt.task_id as "taskId",
+           attempt.patch_sha256 as "patchSha256", attempt.patch_bytes as "patchBytes", entry.kind, entry.model,
+           entry.agent, entry.agent_version as "agentVersion", entry.reasoning_effort as "reasoningEffort",
+           entry.prompt_condition as "promptCondition", task_prompt.digest as "promptDigest",
+           entry.skill_name as "skillName", entry.skill_digest as "skillDigest",
+           entry.network_policy as "networkPolicy", entry.budget_time_min as "budgetTimeMin",
+           entry.budget_cost_usd as "budgetCostUsd", entry.budget_tokens_m as "budgetTokensM",
+           entry.budget_steps as "budgetSteps"
+    from attempt
+    join submission on submission.id = attempt.submission_id
+    join entry on entry.id = submission.entry_id
+    left join task_prompt on task_prompt.task_id = attempt.task_id and task_prompt.condition = entry.prompt_condition
+    where attempt.id = ${attemptId}`;
+  return attempt ?? null;
+}
+
+export interface NewGrading {
+  id: string;
+  attemptId: string;
+  leaseId: string | null;
+  nonce: string | null;
+  hostId: string | null;
+  keyid: string;
+  tier: Tier;
+  late: boolean;
+  status: GradingStatus;
+  executor: Executor;
+  sandboxed: boolean;
+  receivedAt: Date;
+  runnerVersion: string;
+  bundleSha256: string;
+  bundleBytes: number;
+  envelopes: string;
+  sums: string;
+  result: Result;
+  host: HostFacts;
+  guard: Guard;
+  files: readonly { path: string; sha256: string; bytes: number }[];
+  failures: readonly {
+    testName: string;
+    status: string;
+    rootRank: number | null;
+    exceptionType: string | null;
+    message: string;
+    signature: string;
+    label: { class: string; type: string; rule: string; rulesVersion: string; tags: readonly string[] };
+  }[];
+}
+
+/**
+ * Writes a grading with everything that hangs on it, one statement a table. `taskId` says whose tests the names are;
+ * a name that the task does not have is an error of the caller.
+ */
+export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewGrading): Promise<void> {
+  const { result } = grading;
+  const { summary } = result;
+  await tx`
+    insert into grading (id, attempt_id, lease_id, nonce, host_id, keyid, status, reason, executor, sandboxed, tier, late,
+                         started_at, finished_at, duration_ms, received_at, required_total, required_passed,
+                         official_total, official_passed, resolved, official_resolved, runner_version, bundle_sha256,
+                         bundle_bytes, envelopes, sums, launches, host, guard, extra_tests)
+    values (${grading.id}, ${grading.attemptId}, ${grading.leaseId}, ${grading.nonce}, ${grading.hostId},
+            ${grading.keyid}, ${grading.status}, ${result.reason === null ? null : storableJson(result.reason)}::text::jsonb,
+            ${grading.executor}, ${grading.sandboxed}, ${grading.tier}, ${grading.late}, ${result.startedAt},
+            ${result.finishedAt}, ${result.durationMs}, ${grading.receivedAt}, ${summary.requiredTotal},
+            ${summary.requiredPassed}, ${summary.officialTotal}, ${summary.officialPassed}, ${summary.resolved},
+            ${summary.officialResolved}, ${grading.runnerVersion}, ${grading.bundleSha256}, ${grading.bundleBytes},
+            ${grading.envelopes}, ${grading.sums}, ${storableJson(result.launches)}::text::jsonb,
+            ${storableJson(grading.host)}::text::jsonb, ${storableJson(grading.guard)}::text::jsonb,
+            ${storableJson(result.extraTests)}::text::jsonb)`;
+
+  const names = await tx<{ id: number; name: string }[]>`select id, name from task_test where task_id = ${taskId}`;
+  const idOf = new Map(names.map(({ id, name }) => [name, id]));
+  const testId = (name: string) => {
+    const id = idOf.get(name);
+    if (id === undefined) throw new Error(`test ${name} is not among the tests of task ${taskId}`);
+    return id;
+  };
+
+  const tests = result.tests.map((test) => ({ ...test, testId: testId(test.id) }));
+  await tx`
+    insert into outcome (grading_id, test_id, status, duration_ms, root_rank)
+    select ${grading.id}, * from unnest(
+      ${tests.map((test) => test.testId)}::int[], ${tests.map((test) => test.status)}::text[],
+      ${tests.map((test) => test.durationMs)}::float8[], ${tests.map((test) => test.rootRank)}::int[])`;
+
+  const ranks = tests.flatMap((test) => test.ranks.map((rank) => ({ ...rank, testId: test.testId })));
+  await tx`
+    insert into rank_outcome (grading_id, test_id, rank, status, launch, started_at, duration_ms, log_line, failure)
+    select ${grading.id}, test_id, rank, status, launch, started_at, duration_ms, log_line, failure::jsonb
+    from unnest(
+      ${ranks.map((row) => row.testId)}::int[], ${ranks.map((row) => row.rank)}::int[],
+      ${ranks.map((row) => row.status)}::text[], ${ranks.map((row) => row.launch)}::int[],
+      ${ranks.map((row) => row.startedAt)}::timestamptz[], ${ranks.map((row) => row.durationMs)}::float8[],
+      ${ranks.map((row) => row.logLine)}::int[],
+      ${ranks.map((row) => (row.failure === null ? null : storableJson(row.failure)))}::text[]
+    ) as row (test_id, rank, status, launch, started_at, duration_ms, log_line, failure)`;
+
+  const measures = tests.flatMap((test) =>
+    test.resources.map((resource, position) => ({ ...resource, testId: test.testId, position })),
+  );
+  await tx`
+    insert into resource_measure (grading_id, test_id, rank, position, name, property, value, limit_value, unit,
+                                  repeats, met)
+    select ${grading.id}, * from unnest(
+      ${measures.map((row) => row.testId)}::int[], ${measures.map((row) => row.rank)}::int[],
+      ${measures.map((row) => row.position)}::int[], ${measures.map((row) => row.name)}::text[],
+      ${measures.map((row) => row.property)}::text[], ${measures.map((row) => row.value)}::float8[],
+      ${measures.map((row) => row.limit)}::float8[], ${measures.map((row) => row.unit)}::text[],
+      ${measures.map((row) => row.repeats)}::int[], ${measures.map((row) => row.met)}::bool[])`;
+
+  const failures = grading.failures.map((failure) => ({ ...failure, testId: testId(failure.testName) }));
+  await tx`
+    insert into failure (grading_id, test_id, status, root_rank, exception_type, message, signature)
+    select ${grading.id}, * from unnest(
+      ${failures.map((row) => row.testId)}::int[], ${failures.map((row) => row.status)}::text[],
+      ${failures.map((row) => row.rootRank)}::int[], ${failures.map((row) => row.exceptionType)}::text[],
+      ${failures.map((row) => storableText(row.message))}::text[], ${failures.map((row) => row.signature)}::text[])`;
+  await tx`
+    insert into label (grading_id, test_id, class, type, source, rule, rules_version, tags)
+    select ${grading.id}, test_id, class, type, 'rule', rule, rules_version, tags::jsonb
+    from unnest(
+      ${failures.map((row) => row.testId)}::int[], ${failures.map((row) => row.label.class)}::text[],
+      ${failures.map((row) => row.label.type)}::text[], ${failures.map((row) => row.label.rule)}::text[],
+      ${failures.map((row) => row.label.rulesVersion)}::text[],
+      ${failures.map((row) => JSON.stringify(row.label.tags))}::text[]
+    ) as row (test_id, class, type, rule, rules_version, tags)`;
+
+  await tx`
+    insert into payload_file (grading_id, path, sha256, bytes)
+    select ${grading.id}, * from unnest(
+      ${grading.files.map((file) => file.path)}::text[], ${grading.files.map((file) => file.sha256)}::text[],
+      ${grading.files.map((file) => file.bytes)}::int[])`;
+}
+
+export async function recordReceipt(tx: SqlRunner, params: { gradingId: string; receipt: string }): Promise<void> {
+  await tx`update grading set receipt = ${params.receipt} where id = ${params.gradingId}`;
+}
+
+/** Postgres stores neither U+0000 nor half of a surrogate pair: they are kept visible instead. */
+function storableText(text: string): string {
+  return text.replaceAll(/[\0\p{Surrogate}]/gu, "\ufffd");
+}
+
+function storableJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === "string" ? storableText(part) : part));
+}
