@@ -7,6 +7,7 @@ Reads one JSON document on standard input: {"base": DIR, "gold": DIR, "probes": 
                which gold defines as a member and base does not
   keywords:    [{name, symbol, tests, file, line}]  keyword arguments that gold's parameters have and base's do not
   goldNew:     identifiers that stand in gold's sources and nowhere in base's
+  goldProse:   {file: [lines of gold that hold only comments or docstrings]}
 `status` is `absent` (base lacks it), `signature`, `body` (gold changes it), `same`, or `unknown` (gold lacks it too).
 Nothing is imported or run. Python 3.10 or newer, standard library only.
 """
@@ -14,9 +15,11 @@ Nothing is imported or run. Python 3.10 or newer, standard library only.
 from __future__ import annotations
 
 import ast
+import io
 import json
 import os
 import sys
+import tokenize
 from dataclasses import dataclass, field
 
 SKIPPED_FOLDERS = {"__pycache__", ".git", ".pytest_cache", "tests", "test"}
@@ -457,6 +460,31 @@ def test_names(tree: ast.Module) -> list[tuple[str, str]]:
     return names
 
 
+def prose_lines(path: str) -> list[int]:
+    """Lines that hold nothing but a comment or (part of) a docstring."""
+    with open(path, encoding="utf-8") as file:
+        source = file.read()
+    lines: set[int] = set()
+    for node in ast.walk(ast.parse(source, path)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and token.line.strip().startswith("#"):
+            lines.add(token.start[0])
+    return sorted(lines)
+
+
+def prose_of(root: str) -> dict[str, list[int]]:
+    found = {}
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS)
+        for file in files:
+            if file.endswith(".py"):
+                path = os.path.join(folder, file)
+                found[os.path.relpath(path, root).replace(os.sep, "/")] = prose_lines(path)
+    return found
+
+
 def main() -> None:
     request = json.load(sys.stdin)
     base, gold = index_tree(request["base"]), index_tree(request["gold"])
@@ -555,6 +583,7 @@ def main() -> None:
             "attributes": listed(attributes),
             "keywords": listed(keywords),
             "goldNew": sorted(gold.identifiers - base.identifiers),
+            "goldProse": prose_of(request["gold"]),
         },
         sys.stdout,
     )

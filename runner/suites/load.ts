@@ -378,7 +378,17 @@ async function listMutants(dir: string): Promise<Mutant[]> {
         "rename it",
       );
     }
-    mutants.push({ number: Number(match[1]), name: match[2] ?? "", absPath: join(folder, file) });
+    const number = Number(match[1]);
+    if (mutants.some((mutant) => mutant.number === number)) {
+      throw invalid(
+        "task.mutant-number",
+        `two mutants have the number ${number}`,
+        join(folder, file),
+        "mutants are numbered once each; a number's patches form a reference set over the suite",
+        "renumber one",
+      );
+    }
+    mutants.push({ number, name: match[2] ?? "", absPath: join(folder, file) });
   }
   return mutants.sort((a, b) => a.number - b.number);
 }

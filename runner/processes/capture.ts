@@ -1,0 +1,43 @@
+import { spawn } from "node:child_process";
+
+export type Captured = { code: number | null; signal: string | null; stdout: string; stderr: string };
+
+export type CaptureOptions = {
+  cwd?: string;
+  env?: Record<string, string>;
+  input?: string;
+  timeoutMs?: number;
+  signal?: AbortSignal;
+};
+
+/**
+ * Runs a program to its end and gives what it printed; a non-zero exit is no error here. Rejects with the system's
+ * error (`ENOENT`) where the program cannot be started. Ended by SIGKILL at `timeoutMs` or when `signal` aborts.
+ */
+export function capture(program: string, args: readonly string[], options: CaptureOptions = {}): Promise<Captured> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      cwd: options.cwd,
+      ...(options.env === undefined ? {} : { env: options.env }),
+      stdio: ["pipe", "pipe", "pipe"],
+      killSignal: "SIGKILL",
+      ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(options.input ?? "");
+    child.once("error", reject);
+    child.once("close", (code, signal) => {
+      resolve({
+        code,
+        signal,
+        stdout: Buffer.concat(out).toString("utf8"),
+        stderr: Buffer.concat(err).toString("utf8"),
+      });
+    });
+  });
+}

@@ -1,0 +1,48 @@
+import { readFile } from "node:fs/promises";
+import { type PackedSuite, packedSuiteSchema } from "@/lib/contract/task";
+import type { LoadedSuite, LoadedTask } from "./load";
+
+type ReferencePatch = PackedSuite["referenceSets"][number]["patches"][number];
+
+/**
+ * The document that a server imports: manifests, prompts and interfaces of a suite, and its reference patch sets: gold,
+ * nop (the empty patch) and one set for each number that a task has a mutant of, labelled by the mutant's name. Where
+ * probes are hidden their interfaces' users are left out.
+ */
+export async function packSuite(suite: LoadedSuite): Promise<PackedSuite> {
+  const hidden = suite.file.probes === "hidden";
+  const patchesBy = async (pick: (task: LoadedTask) => { label: string; path: string | null } | null) => {
+    const patches: ReferencePatch[] = [];
+    for (const task of suite.tasks) {
+      const picked = pick(task);
+      if (picked === null) continue;
+      const patch = picked.path === null ? "" : await readFile(picked.path, "utf8");
+      patches.push({ task: task.metadata.slug, label: picked.label, patch });
+    }
+    return patches;
+  };
+  const numbers = [...new Set(suite.tasks.flatMap((task) => task.mutants.map((mutant) => mutant.number)))].sort(
+    (a, b) => a - b,
+  );
+  const referenceSets: PackedSuite["referenceSets"] = [
+    { name: "gold", kind: "reference", patches: await patchesBy((task) => ({ label: "gold", path: task.goldPath })) },
+    { name: "nop", kind: "reference", patches: await patchesBy(() => ({ label: "nop", path: null })) },
+  ];
+  for (const number of numbers) {
+    const patches = await patchesBy((task) => {
+      const mutant = task.mutants.find((each) => each.number === number);
+      return mutant === undefined ? null : { label: mutant.name, path: mutant.absPath };
+    });
+    referenceSets.push({ name: `mutant-${number}`, kind: "reference", patches });
+  }
+  return packedSuiteSchema.parse({
+    format: "infradev-suite/1",
+    suite: suite.file,
+    tasks: suite.tasks.map((task) => ({
+      manifest: task.manifest,
+      prompts: task.prompts.map(({ condition, default: isDefault, text }) => ({ condition, default: isDefault, text })),
+      interfaces: hidden ? task.interfaces.map((entry) => ({ ...entry, used_by: [] })) : task.interfaces,
+    })),
+    referenceSets,
+  });
+}
