@@ -1,4 +1,4 @@
-import type { Guard, HostFacts, Launch, Result } from "../../lib/contract/result";
+import type { Guard, HostFacts, Result } from "../../lib/contract/result";
 import type { Manifest } from "../../lib/contract/task";
 import type { Executor, GradingStatus, Tier } from "../../lib/contract/vocabulary";
 import type { SqlRunner } from "./queue";
