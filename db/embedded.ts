@@ -185,7 +185,7 @@ interface Launcher {
 
 function chooseLauncher(home: string): Launcher {
   const native = locateBinaries();
-  const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" } as NodeJS.ProcessEnv;
+  const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC", NODE_ENV: process.env.NODE_ENV };
   const make = (binaries: string, prefix: string[], identity: { uid?: number; gid?: number }): Launcher => ({
     runSync: (program, args) => {
       const [command = "", ...rest] = [...prefix, join(binaries, program), ...args];
