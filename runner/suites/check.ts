@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { InfraDevError } from "@/lib/contract/errors";
 import type { Group, InterfaceEntry } from "@/lib/contract/task";
+import { environment } from "../environment";
 import { capture } from "../processes/capture";
 import { pythonSource } from "../python/sources";
 import { applyPatch, copyBase, layOver } from "./checkout";
@@ -205,7 +206,7 @@ async function collectIds(
   const run = await capture(python, [...args, "-c", join(pluginDir, "pytest.ini"), "--rootdir", checkout, ...files], {
     cwd: checkout,
     env: {
-      PATH: process.env.PATH ?? "/usr/bin:/bin",
+      PATH: environment.path,
       HOME: pluginDir,
       PYTHONPATH: `${checkout}:${pluginDir}`,
       PYTHONHASHSEED: "0",

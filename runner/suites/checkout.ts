@@ -1,11 +1,12 @@
 import { cp, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { InfraDevError } from "@/lib/contract/errors";
+import { environment } from "../environment";
 import { capture } from "../processes/capture";
 import { listFiles, type SourceFile } from "./files";
 
 const gitEnvironment = (): Record<string, string> => ({
-  PATH: process.env.PATH ?? "/usr/bin:/bin",
+  PATH: environment.path,
   HOME: "/nonexistent",
   GIT_CONFIG_NOSYSTEM: "1",
   GIT_CONFIG_GLOBAL: "/dev/null",

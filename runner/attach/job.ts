@@ -1,0 +1,281 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { InfraDevError } from "@/lib/contract/errors";
+import { type FinishResponse, type JobSpec, jobSpecSchema } from "@/lib/contract/job";
+import type { GradingStatus } from "@/lib/contract/vocabulary";
+import { decodeUtf8, toBase64, utf8 } from "@/lib/evidence/bytes";
+import { verifyEnvelope } from "@/lib/evidence/dsse";
+import type { Signer } from "@/lib/evidence/keys";
+import { sha256Hex } from "../suites/files";
+import type { LoadedTask } from "../suites/load";
+import { defaultLeaseTiming, LeaseKeeper, type LeaseTiming } from "./lease-keeper";
+import { LogShipper } from "./log-shipper";
+import { type Backoff, defaultBackoff, TransientError, withRetry } from "./retry";
+import type { ClaimedJob, ServerApi } from "./server-api";
+import type { JobFolder, JobState, Registration, RunnerData } from "./state";
+import { uploadFile } from "./upload";
+
+export type GradedBundle = {
+  status: GradingStatus;
+  reason: string | null;
+  bundle: { path: string; sha256: string; bytes: number };
+};
+
+/** Grades a leased job and writes its signed bundle into `out`. */
+export type GradeJob = (job: {
+  spec: JobSpec;
+  task: LoadedTask;
+  patch: Uint8Array;
+  workDir: string;
+  out: string;
+  signal: AbortSignal;
+  onProgress: (text: string) => void;
+}) => Promise<GradedBundle>;
+
+export type JobContext = {
+  api: ServerApi;
+  data: RunnerData;
+  registration: Registration;
+  signer: Signer;
+  tasks: ReadonlyMap<string, LoadedTask>;
+  grade: GradeJob;
+  /** Aborts when the runner is told to end. */
+  stop: AbortSignal;
+  say: (text: string) => void;
+  leaseTiming?: LeaseTiming;
+  backoff?: Backoff;
+  /** How long delivery is tried while the server cannot be reached, before it is left for the next start. */
+  deliverForMs?: number;
+};
+
+export type JobEnd = {
+  leaseId: string;
+  task: string;
+  status: GradingStatus;
+  /** `undelivered`: kept on this host for the next start. `refused`: the server did not take it. */
+  verdict: FinishResponse["verdict"] | "refused" | "undelivered" | "abandoned";
+  bundleSha256: string | null;
+};
+
+/**
+ * Opens a job's envelope: signed by the server that this host registered with, and of a task that stands here.
+ * Throws `job.*`; nothing of an envelope that fails is executed.
+ */
+export async function openJob(
+  envelope: ClaimedJob,
+  serverKey: Registration["serverKey"],
+  tasks: ReadonlyMap<string, LoadedTask>,
+): Promise<{ spec: JobSpec; task: LoadedTask }> {
+  const verdict = await verifyEnvelope(envelope, [serverKey], "job");
+  if (!verdict.ok) throw new InfraDevError("forbidden", verdict.problem);
+  const parsed = jobSpecSchema.safeParse(JSON.parse(decodeUtf8(verdict.body)));
+  if (!parsed.success) {
+    throw new InfraDevError("invalid", {
+      code: "job.form",
+      message: "the job does not have the expected form",
+      rule: "infradev-job/1",
+      remedy: "bring runner and server to the same version",
+    });
+  }
+  const spec = parsed.data;
+  const task = tasks.get(spec.task.gradingDigest);
+  if (task === undefined || task.metadata.slug !== spec.task.slug) {
+    throw new InfraDevError("not-found", {
+      code: "job.task-unknown",
+      message: `the job is for '${spec.task.slug}' with grading digest ${spec.task.gradingDigest}, which this host lacks`,
+      where: spec.jobId,
+      rule: "a host gets jobs of the tasks that it named",
+      remedy: "give the suite's directory with --suite",
+    });
+  }
+  return { spec, task };
+}
+
+/** Runs one leased job from its envelope to its finish. Never throws for what happens to the job itself. */
+export async function runJob(context: JobContext, envelope: ClaimedJob): Promise<JobEnd> {
+  const { spec, task } = await openJob(envelope, context.registration.serverKey, context.tasks);
+  const leaseId = spec.lease.id;
+  const state: JobState = { format: "infradev-runner-job/1", spec, envelope, stage: "claimed", outcome: null };
+  const folder = await context.data.recordJob(state);
+  const canceled = new AbortController();
+  const ended = new AbortController();
+  const cancel = (why: string): void => {
+    if (canceled.signal.aborted) return;
+    context.say(`${task.metadata.slug}: canceled by the server`);
+    canceled.abort(new Error(why));
+  };
+  const shipper = new LogShipper(context.api, leaseId, folder.logPath, {
+    intervalSeconds: 30,
+    onCancel: () => cancel("canceled"),
+  });
+  const keeper = new LeaseKeeper(context.api, leaseId, context.leaseTiming ?? defaultLeaseTiming, {
+    onCancel: () => cancel("canceled"),
+    onLost: () => {
+      context.say(`${task.metadata.slug}: the lease is lost; what comes out is delivered as late evidence`);
+      shipper.write("the lease is lost; going on for late evidence");
+    },
+    onInterval: (seconds) => shipper.setInterval(seconds),
+  });
+  keeper.state = "preparing";
+  if (!(await keeper.renew(context.stop))) {
+    await context.data.closeJob(leaseId, false);
+    return { leaseId, task: spec.task.slug, status: "infra", verdict: "abandoned", bundleSha256: null };
+  }
+  const beside = [
+    keeper.run(ended.signal),
+    shipper.run(ended.signal).catch((error: unknown) => {
+      if (!(error instanceof InfraDevError)) throw error;
+    }),
+  ];
+  try {
+    const outcome = await produce(context, state, folder, keeper, shipper, canceled.signal);
+    await context.data.recordJob({ ...state, stage: "ready", outcome });
+    keeper.state = "uploading";
+    keeper.progress = null;
+    if (!keeper.lost) await shipper.flush().catch(() => undefined);
+    return await deliver(context, { ...state, stage: "ready", outcome });
+  } finally {
+    ended.abort();
+    await Promise.all(beside);
+  }
+}
+
+type Outcome = NonNullable<JobState["outcome"]>;
+
+/** Fetches the patch, grades and bundles. Whatever prevents that is an `infra` outcome with its reason. */
+async function produce(
+  context: JobContext,
+  state: JobState,
+  folder: JobFolder,
+  keeper: LeaseKeeper,
+  shipper: LogShipper,
+  canceled: AbortSignal,
+): Promise<Outcome> {
+  const { spec } = state;
+  const signal = AbortSignal.any([canceled, context.stop]);
+  const task = context.tasks.get(spec.task.gradingDigest);
+  if (task === undefined) throw new Error("an open job has its task");
+  try {
+    const patch = await withRetry(() => context.api.fetchPatch(spec.lease.id, signal), {
+      backoff: context.backoff ?? defaultBackoff,
+      signal,
+      deadline: () => Date.parse(spec.lease.expiresAt),
+    });
+    if (sha256Hex(patch) !== spec.patch.sha256) {
+      throw new InfraDevError("invalid", {
+        code: "job.patch-digest",
+        message: "the patch received is not the one that the job names",
+        where: spec.attemptId,
+        rule: `sha256 ${spec.patch.sha256}`,
+        remedy: "the job is given back; look at the server's blob store",
+      });
+    }
+    await context.data.recordJob({ ...state, stage: "running" });
+    keeper.state = "running";
+    const file = `${spec.gradingId}.infradev.tar.gz`;
+    const graded = await context.grade({
+      spec,
+      task,
+      patch,
+      workDir: folder.workDir,
+      out: join(folder.dir, file),
+      signal,
+      onProgress: (text) => {
+        keeper.progress = text;
+        shipper.write(text);
+        context.say(`${task.metadata.slug}: ${text}`);
+      },
+    });
+    if (context.stop.aborted && graded.status === "canceled" && !canceled.aborted) return stoppedOutcome();
+    const { sha256, bytes } = graded.bundle;
+    return { status: graded.status, bundle: { file, sha256, bytes }, reason: graded.reason };
+  } catch (error) {
+    if (canceled.aborted) return { status: "canceled", bundle: null, reason: "canceled by the server" };
+    if (context.stop.aborted) return stoppedOutcome();
+    const reason =
+      error instanceof InfraDevError ? error.describe() : String(error instanceof Error ? error.stack : error);
+    shipper.write(reason);
+    context.say(`${task.metadata.slug}: ${reason}`);
+    return { status: "infra", bundle: null, reason: reason.slice(0, 2000) };
+  } finally {
+    await rm(folder.workDir, { recursive: true, force: true });
+  }
+}
+
+const stoppedOutcome = (): Outcome => ({
+  status: "infra",
+  bundle: null,
+  reason: "the runner was stopped while it graded",
+});
+
+/** Uploads what a job produced and finishes it; both may be repeated without harm. */
+export async function deliver(context: JobContext, state: JobState): Promise<JobEnd> {
+  const { spec, outcome } = state;
+  if (outcome === null) throw new Error("a job is delivered when it is ready");
+  const leaseId = spec.lease.id;
+  const end = { leaseId, task: spec.task.slug, status: outcome.status, bundleSha256: outcome.bundle?.sha256 ?? null };
+  let giveUpAt = Date.now() + (context.deliverForMs ?? 30 * 60_000);
+  const hurry = (): void => {
+    giveUpAt = Math.min(giveUpAt, Date.now() + 10_000);
+  };
+  if (context.stop.aborted) hurry();
+  else context.stop.addEventListener("abort", hurry, { once: true });
+  const retry = {
+    backoff: context.backoff ?? defaultBackoff,
+    deadline: () => giveUpAt,
+    onRetry: (error: TransientError) => context.say(`${spec.task.slug}: ${error.message}; trying again`),
+  };
+  try {
+    if (outcome.bundle !== null) {
+      const path = join(context.data.folderOf(leaseId).dir, outcome.bundle.file);
+      await uploadFile(context.api, context.api.bundlePath(leaseId), { path, ...outcome.bundle }, retry);
+    }
+    const sha256 = outcome.bundle?.sha256 ?? null;
+    const statement = `${leaseId} ${outcome.status} ${sha256 ?? "-"}`;
+    const signature = toBase64(await context.signer.sign(utf8(statement)));
+    const request = { status: outcome.status, bundleSha256: sha256, signature, reason: outcome.reason };
+    const answer = await withRetry(() => context.api.finish(leaseId, request), retry);
+    await context.data.closeJob(leaseId, false);
+    context.say(`${spec.task.slug}: ${outcome.status}, ${answer.verdict}`);
+    return { ...end, verdict: answer.verdict };
+  } catch (error) {
+    if (error instanceof TransientError) {
+      context.say(`${spec.task.slug}: not delivered (${error.message}); the next start tries again`);
+      return { ...end, verdict: "undelivered" };
+    }
+    if (!(error instanceof InfraDevError)) throw error;
+    const kept = await context.data.closeJob(leaseId, true);
+    if (kept !== null) await writeFile(`${kept}.refusal.txt`, `${error.describe()}\n`, { mode: 0o600 });
+    context.say(
+      `${spec.task.slug}: the server refused the result${kept ? `, kept at ${kept}` : ""}\n${error.describe()}`,
+    );
+    return { ...end, verdict: "refused" };
+  } finally {
+    context.stop.removeEventListener("abort", hurry);
+  }
+}
+
+/**
+ * What a runner that ended unexpectedly still owes: a bundle that was ready is delivered, a job that was under way is
+ * given back as `infra`, so that the server queues it again.
+ */
+export async function recoverJobs(context: JobContext): Promise<JobEnd[]> {
+  const ends: JobEnd[] = [];
+  for (const job of await context.data.listJobs()) {
+    const ready: JobState =
+      job.outcome !== null
+        ? job
+        : {
+            ...job,
+            stage: "ready",
+            outcome: {
+              status: "infra",
+              bundle: null,
+              reason: "the runner ended while it graded, and was started again",
+            },
+          };
+    await context.data.recordJob(ready);
+    ends.push(await deliver(context, ready));
+  }
+  return ends;
+}

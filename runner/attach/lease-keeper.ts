@@ -1,0 +1,58 @@
+import { InfraDevError } from "@/lib/contract/errors";
+import { protocol } from "@/lib/contract/job";
+import type { JobState } from "@/lib/contract/vocabulary";
+import { sleep, TransientError } from "./retry";
+import type { ServerApi } from "./server-api";
+
+export type LeaseTiming = { renewSeconds: number; retrySeconds: number };
+export const defaultLeaseTiming: LeaseTiming = { renewSeconds: protocol.renewSeconds, retrySeconds: 5 };
+
+/**
+ * Renews a lease beside the job: at once, then every 30 s ± 20 %, and more often while the server cannot be reached.
+ * A lease that the server calls over is lost: renewing ends, the job may go on and deliver late evidence.
+ */
+export class LeaseKeeper {
+  state: JobState = "leased";
+  progress: string | null = null;
+  lost = false;
+  private readonly api: ServerApi;
+  private readonly leaseId: string;
+  private readonly timing: LeaseTiming;
+  private readonly listeners: { onCancel: () => void; onLost: () => void; onInterval: (seconds: number) => void };
+
+  constructor(api: ServerApi, leaseId: string, timing: LeaseTiming, listeners: LeaseKeeper["listeners"]) {
+    this.api = api;
+    this.leaseId = leaseId;
+    this.timing = timing;
+    this.listeners = listeners;
+  }
+
+  /** One renewal. False where the server did not answer; a lost lease sets `lost`. */
+  async renew(signal?: AbortSignal): Promise<boolean> {
+    try {
+      const answer = await this.api.renew(this.leaseId, this.state, this.progress, signal);
+      this.listeners.onInterval(answer.logIntervalSeconds);
+      if (answer.cancel) this.listeners.onCancel();
+      return true;
+    } catch (error) {
+      if (error instanceof TransientError || signal?.aborted) return false;
+      if (!(error instanceof InfraDevError)) throw error;
+      this.lost = true;
+      this.listeners.onLost();
+      return false;
+    }
+  }
+
+  /** Renews until `signal` aborts or the lease is lost. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (let answered = true; ; answered = await this.renew(signal)) {
+      if (this.lost) return;
+      const seconds = answered ? this.timing.renewSeconds * (0.8 + Math.random() * 0.4) : this.timing.retrySeconds;
+      try {
+        await sleep(seconds * 1000, signal);
+      } catch {
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import { InfraDevError, type Problem } from "@/lib/contract/errors";
+
+/** What a command's end means; the same for every command. */
+export const exitCodes = {
+  /** Everything asked for holds. */
+  ok: 0,
+  /** The command ran, and what it checked does not hold: unresolved task, refused bundle, failed lint. */
+  failed: 1,
+  /** Wrong use, a malformed file, or an environment that cannot do it. */
+  misuse: 2,
+  /** Ended by Ctrl-C or SIGTERM after cleaning up. */
+  interrupted: 130,
+} as const;
+
+export type Cell = string | number | null;
+
+/**
+ * A table in plain text: columns padded to their widest cell, numbers to the right, an em dash for what is missing.
+ * Colours count as no width.
+ */
+export function formatTable(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const text = (cell: Cell | undefined): string => (cell === null || cell === undefined ? "—" : String(cell));
+  const widths = header.map((title, column) =>
+    Math.max(...[title, ...rows.map((row) => text(row[column]))].map((each) => visibleLength(each))),
+  );
+  const line = (cells: readonly (Cell | undefined)[]): string =>
+    header
+      .map((_, column) => {
+        const cell = text(cells[column]);
+        const space = " ".repeat(Math.max(0, (widths[column] ?? 0) - visibleLength(cell)));
+        return typeof cells[column] === "number" ? space + cell : cell + space;
+      })
+      .join("  ")
+      .trimEnd();
+  const rule = widths.map((width) => "─".repeat(width)).join("  ");
+  return [line(header), rule, ...rows.map(line)].join("\n");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is looked for
+const escapes = /\u001b\[[0-9;]*m/g;
+const visibleLength = (text: string): number => [...text.replace(escapes, "")].length;
+
+const paints = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
+export type Paint = keyof typeof paints;
+
+export type Output = {
+  readonly json: boolean;
+  /** A line for a person; silent under --json. */
+  line(text?: string): void;
+  /** A state that replaces the one before on a terminal, and is printed when it changes elsewhere. Goes to stderr. */
+  status(text: string): void;
+  /** Removes the status line. */
+  clearStatus(): void;
+  /** The command's result: printed as one JSON document under --json. */
+  result(document: unknown): void;
+  paint(paint: Paint, text: string): string;
+};
+
+export type OutputStreams = { stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream; noColor: boolean };
+
+/** How a command speaks: people get lines and a status, `--json` gets one document on stdout and nothing else. */
+export function createOutput(json: boolean, { stdout, stderr, noColor }: OutputStreams): Output {
+  const live = stderr.isTTY === true;
+  const colored = stdout.isTTY === true && !noColor;
+  let shown = "";
+  const clearStatus = (): void => {
+    if (live && shown !== "") stderr.write("\r\u001b[2K");
+    shown = "";
+  };
+  return {
+    json,
+    line(text = "") {
+      if (json) return;
+      clearStatus();
+      stdout.write(`${text}\n`);
+    },
+    status(text) {
+      if (json || text === shown) return;
+      if (!live) {
+        stderr.write(`${text}\n`);
+        shown = text;
+        return;
+      }
+      const width = Math.max(20, stderr.columns ?? 80) - 1;
+      const cut = [...text].slice(0, width).join("");
+      stderr.write(`\r\u001b[2K${cut}`);
+      shown = text;
+    },
+    clearStatus,
+    result(document) {
+      if (json) stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+    },
+    paint: (paint, text) => (colored ? `\u001b[${paints[paint]}m${text}\u001b[0m` : text),
+  };
+}
+
+const problemOf = (error: unknown): Problem => {
+  if (error instanceof InfraDevError) return error.problem;
+  const { code, path, message } = error as NodeJS.ErrnoException;
+  const system: Record<string, { code: string; remedy: string }> = {
+    ENOSPC: { code: "environment.disk-full", remedy: "free disk space, or name another folder" },
+    EROFS: { code: "environment.read-only", remedy: "name a folder that can be written" },
+    EACCES: { code: "environment.permission", remedy: "check the permissions of the path named" },
+    ENOENT: { code: "environment.missing", remedy: "check the path" },
+    EISDIR: { code: "environment.not-a-file", remedy: "name a file" },
+  };
+  const known = code === undefined ? undefined : system[code];
+  if (known) {
+    return { code: known.code, message, ...(path === undefined ? {} : { where: path }), remedy: known.remedy };
+  }
+  return { code: "internal.defect", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+};
+
+/** Prints why a command ended, and gives its exit code. */
+export function reportError(error: unknown, json: boolean, { stdout, stderr }: OutputStreams): number {
+  if (error instanceof Interrupted) {
+    stderr.write("interrupted; everything that was started has ended\n");
+    return exitCodes.interrupted;
+  }
+  const problem = problemOf(error);
+  if (json) stdout.write(`${JSON.stringify({ error: problem }, null, 2)}\n`);
+  else stderr.write(`${new InfraDevError("invalid", problem).describe()}\n`);
+  return exitCodes.misuse;
+}
+
+/** The command was ended by a signal. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
+/** Milliseconds for people: `0.4 s`, `12.3 s`, `2 min 05 s`. */
+export function formatElapsed(durationMs: number): string {
+  if (durationMs < 60_000) return `${(durationMs / 1000).toFixed(1)} s`;
+  const seconds = Math.round(durationMs / 1000);
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+}
+
+/** Bytes for people, in binary units. */
+export function formatBytes(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}

@@ -1,0 +1,4 @@
+import packageJson from "../package.json" with { type: "json" };
+
+/** Version of this program, as bundles and the protocol state it. */
+export const runnerVersion: string = packageJson.version;
