@@ -99,7 +99,8 @@ def check_resource(name: str, value: float, limit: float, unit: str, repeats: in
             repeats=int(repeats),
             property=_active_checks[-1] if _active_checks else None,
         )
-    assert value <= limit, f"{name}: {value:g} {unit} exceeds the limit of {limit:g} {unit}"
+    if value > limit:
+        raise AssertionError(f"{name}: {value:g} {unit} exceeds the limit of {limit:g} {unit}")
 
 
 class _Session:
@@ -379,7 +380,7 @@ def pytest_runtest_protocol(item):
     if _session is not None:
         _session.current = _session.item_id(item)
         _session.verify_integrity()
-        print(f"=== {_session.current}", flush=True)
+        print(f"\n=== {_session.current}", flush=True)
         _session.emit("test_start", id=_session.current)
     yield
     if _session is not None:

@@ -1,0 +1,199 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { InfraDevError } from "@/lib/contract/errors";
+import { capture } from "../processes/capture";
+import { createControlGroup } from "./control-group";
+import type { ExecutorKind, ExecutorSession, LaunchRequest, Mount, PrepareOptions, RunningLaunch } from "./executor";
+import { startLaunchProcess } from "./launch-process";
+import { launcherFolder } from "./python-folder";
+
+const sandboxRoot = "/grade";
+const runnerMount: Mount = { hostPath: launcherFolder, name: "runner" };
+
+/** Files outside /usr that a dynamic linker or a C library reads; none tells who or where the host is. */
+const systemFiles = ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime"];
+
+function findBwrap(): string | null {
+  for (const folder of (process.env.PATH ?? "").split(delimiter).concat("/usr/bin")) {
+    const program = join(folder, "bwrap");
+    if (folder !== "" && existsSync(program)) return program;
+  }
+  return null;
+}
+
+/** The part of the file system that programs need: /usr, what the root links to it, and the Python used. */
+function systemArguments(pythonFolders: readonly string[]): string[] {
+  const args = ["--ro-bind", "/usr", "/usr"];
+  for (const name of ["bin", "sbin", "lib", "lib32", "lib64", "libx32"]) {
+    const path = `/${name}`;
+    if (!existsSync(path)) continue;
+    if (lstatSync(path).isSymbolicLink()) args.push("--symlink", readlinkSync(path), path);
+    else args.push("--ro-bind", path, path);
+  }
+  for (const path of systemFiles) if (existsSync(path)) args.push("--ro-bind", realpathSync(path), path);
+  for (const folder of outermost(pythonFolders)) {
+    if (existsSync(folder) && folder !== "/usr" && !folder.startsWith("/usr/")) args.push("--ro-bind", folder, folder);
+  }
+  return args;
+}
+
+function outermost(folders: readonly string[]): string[] {
+  const sorted = [...new Set(folders)].filter((folder) => folder !== "/").sort();
+  return sorted.filter((folder) => !sorted.some((other) => other !== folder && folder.startsWith(`${other}/`)));
+}
+
+const isolation = [
+  "--unshare-user",
+  "--unshare-pid",
+  "--unshare-ipc",
+  "--unshare-net",
+  "--unshare-uts",
+  "--unshare-cgroup-try",
+  "--hostname",
+  "sandbox",
+  "--uid",
+  "1000",
+  "--gid",
+  "1000",
+  "--die-with-parent",
+  "--new-session",
+  "--clearenv",
+];
+
+function unavailable(message: string, remedy: string): InfraDevError {
+  return new InfraDevError("unavailable", {
+    code: "executor.bwrap-unavailable",
+    message,
+    where: "executor 'bwrap'",
+    rule: "the sandbox needs bubblewrap and user namespaces",
+    remedy,
+  });
+}
+
+/** Whether bubblewrap can make a sandbox here; throws `executor.bwrap-unavailable` with the reason where not. */
+export async function checkBwrap(): Promise<{ program: string; version: string }> {
+  const program = findBwrap();
+  if (program === null) {
+    throw unavailable(
+      "bubblewrap is not installed",
+      "install it (Debian and Ubuntu: apt install bubblewrap), or use --executor process for development",
+    );
+  }
+  const tried = await capture(
+    program,
+    [...isolation, ...systemArguments([]), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "/bin/sh", "-c", ":"],
+    { env: { PATH: "/usr/bin:/bin" }, timeoutMs: 20_000 },
+  );
+  if (tried.code !== 0) {
+    throw unavailable(
+      `bubblewrap cannot make a sandbox here: ${tried.stderr.trim().split("\n")[0] ?? "no message"}`,
+      "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0), or use --executor process for development",
+    );
+  }
+  const version = await capture(program, ["--version"], { timeoutMs: 10_000 });
+  return { program, version: version.stdout.trim().replace(/^bubblewrap /, "") };
+}
+
+let checked: Promise<{ program: string; version: string }> | null = null;
+
+/** Namespaces for users, processes, IPC, names and network; a read-only root; private /tmp and home. */
+export const bwrapExecutor: ExecutorKind = {
+  name: "bwrap",
+  async prepare({ python }: PrepareOptions): Promise<ExecutorSession> {
+    checked ??= checkBwrap();
+    checked.catch(() => {
+      checked = null;
+    });
+    const { program } = await checked;
+    const pathOf = (mount: Mount): string => `${sandboxRoot}/${mount.name}`;
+    const system = systemArguments([...python.folders, dirname(python.executable)]);
+    return {
+      name: "bwrap",
+      sandboxed: true,
+      python,
+      pathOf,
+      baseEnv: {
+        PATH: `${dirname(python.executable)}:/usr/bin:/bin`,
+        HOME: "/tmp/home",
+        TMPDIR: "/tmp",
+        LANG: "C.UTF-8",
+        LC_ALL: "C.UTF-8",
+        TZ: "UTC",
+        PYTHONDONTWRITEBYTECODE: "1",
+        PYTHONNOUSERSITE: "1",
+      },
+      start: async (request) => await startSandbox(program, system, python.executable, pathOf, request),
+      collect: async () => undefined,
+    };
+  },
+};
+
+async function startSandbox(
+  program: string,
+  system: readonly string[],
+  python: string,
+  pathOf: (mount: Mount) => string,
+  request: LaunchRequest,
+): Promise<RunningLaunch> {
+  const processes = 256 + 256 * request.nproc;
+  const group =
+    request.memoryMb === null
+      ? null
+      : await createControlGroup(`infradev-${randomUUID()}`, { memoryMb: request.memoryMb, processes });
+  const tmpfsBytes = String((request.memoryMb ?? 4096) * 1024 * 1024);
+  const args = [
+    ...isolation,
+    ...system,
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--size",
+    tmpfsBytes,
+    "--tmpfs",
+    "/dev/shm",
+    "--size",
+    tmpfsBytes,
+    "--tmpfs",
+    "/tmp",
+    "--dir",
+    "/tmp/home",
+    ...[...request.mounts, runnerMount].flatMap((mount) => ["--ro-bind", mount.hostPath, pathOf(mount)]),
+    "--remount-ro",
+    "/",
+    ...Object.entries(request.env).flatMap(([key, value]) => ["--setenv", key, value]),
+    "--chdir",
+    request.cwd,
+    python,
+    "-B",
+    "-s",
+    `${pathOf(runnerMount)}/infradev_launch.py`,
+  ];
+  const enter = (group?.entries ?? []).map((path) => `echo $$ > ${path}`).join(" && ");
+  const launched = await startLaunchProcess(request, {
+    ...(group === null
+      ? { program, args }
+      : { program: "/bin/sh", args: ["-c", `${enter} && exec "$0" "$@"`, program, ...args] }),
+    env: { PATH: "/usr/bin:/bin" },
+    cwd: "/",
+    detached: true,
+    limits: {
+      dataBytes: group === null && request.memoryMb !== null ? request.memoryMb * 1024 * 1024 : null,
+      processes: group === null ? processes : null,
+    },
+  });
+  return {
+    signal(kind) {
+      // The end of bubblewrap ends its process namespace, and with it every process in it.
+      if (kind === "kill") launched.child.kill("SIGKILL");
+      else launched.tell(kind);
+    },
+    async wait() {
+      const ended = await launched.closed;
+      const measured = (await group?.measure()) ?? { memoryPeakMb: null, outOfMemoryKills: null };
+      await group?.remove();
+      return { ...ended, ...measured, clean: true };
+    },
+  };
+}
