@@ -20,6 +20,8 @@ export interface BoardParams {
   promptCondition: PromptCondition;
   /** Name of the skill, null for the board without one. */
   skill: string | null;
+  /** Only this submission, whether its board shows it or not. */
+  submissionId?: string | undefined;
 }
 
 /** Weakest to strongest, so that the highest tier sorts first in descending order. */
@@ -91,7 +93,7 @@ export async function findBoardFacts(db: Queryable, params: BoardParams): Promis
   };
 }
 
-function selectRows(db: Queryable, suiteId: number, { promptCondition, skill }: BoardParams) {
+function selectRows(db: Queryable, suiteId: number, { promptCondition, skill, submissionId }: BoardParams) {
   return db
     .selectDistinctOn([submissions.entryId], {
       submissionId: submissions.id,
@@ -128,8 +130,8 @@ function selectRows(db: Queryable, suiteId: number, { promptCondition, skill }: 
         eq(submissions.suiteId, suiteId),
         eq(entries.promptCondition, promptCondition),
         skill === null ? isNull(entries.skillName) : eq(entries.skillName, skill),
-        isNotNull(submissions.publishedAt),
         isNull(submissions.withdrawnAt),
+        submissionId === undefined ? isNotNull(submissions.publishedAt) : eq(submissions.id, submissionId),
       ),
     )
     .orderBy(submissions.entryId, desc(tierRank), desc(submissions.publishedAt), desc(submissions.id));

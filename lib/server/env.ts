@@ -4,38 +4,42 @@ import { z } from "zod";
 import { InfraDevError } from "@/lib/contract/errors";
 
 const envSchema = z.object({
-  /** Absent: the embedded server under the data folder. */
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, "expected a URL that begins with postgres:// or postgresql://")
-    .optional(),
-  /** Blobs, partial uploads, live logs and the server's key. */
+  /** Blobs, partial uploads, live logs, the server's key, the embedded database. */
   INFRADEV_DATA_DIR: z.string().min(1).default(".data"),
   /** Name of this benchmark: who signs receipts and where the log comes from. A host name, without scheme. */
   INFRADEV_SERVER_NAME: z
     .string()
     .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(\/[a-z0-9-]+)*$/, "expected a name such as bench.example.org")
     .default("infradev.local"),
-  LOG_LEVEL: z.enum(["silent", "error", "warn", "info", "debug"]).default("info"),
+  INFRADEV_LOG_LEVEL: z.enum(["silent", "error", "warn", "info", "debug"]).default("info"),
+  /** Set by Next when it listens. */
+  PORT: z.coerce.number().int().min(1).max(65_535).optional(),
 });
 
 export type ServerEnv = {
-  databaseUrl: string | null;
   dataDir: string;
   serverName: string;
-  logLevel: z.infer<typeof envSchema>["LOG_LEVEL"];
+  logLevel: z.infer<typeof envSchema>["INFRADEV_LOG_LEVEL"];
 };
 
-let cached: ServerEnv | undefined;
-
-/** The web program's settings. The one place where it reads `process.env`. Throws `env.invalid`, naming the variable. */
+/**
+ * The web program's settings; with `db/settings.ts`, which finds the database, the one place where it reads
+ * `process.env`. Throws `env.invalid`, naming the variable.
+ */
 export function serverEnv(): ServerEnv {
   cached ??= parseServerEnv(process.env);
   return cached;
 }
 
+let cached: ServerEnv | undefined;
+
+/** The port that this process listens on, once Next has told. */
+export function listeningPort(): number | null {
+  return envSchema.shape.PORT.safeParse(process.env["PORT"]).data ?? null;
+}
+
 export function parseServerEnv(source: Readonly<Record<string, string | undefined>>): ServerEnv {
-  const parsed = envSchema.safeParse(source);
+  const parsed = envSchema.omit({ PORT: true }).safeParse(source);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const name = String(issue?.path[0] ?? "environment");
@@ -48,9 +52,8 @@ export function parseServerEnv(source: Readonly<Record<string, string | undefine
     });
   }
   return {
-    databaseUrl: parsed.data.DATABASE_URL ?? null,
     dataDir: resolve(parsed.data.INFRADEV_DATA_DIR),
     serverName: parsed.data.INFRADEV_SERVER_NAME,
-    logLevel: parsed.data.LOG_LEVEL,
+    logLevel: parsed.data.INFRADEV_LOG_LEVEL,
   };
 }

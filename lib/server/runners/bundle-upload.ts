@@ -1,0 +1,51 @@
+import "server-only";
+import type { z } from "zod";
+import { bundleLimits } from "@/lib/contract/bundle";
+import { InfraDevError } from "@/lib/contract/errors";
+import type { bundleAnnounceSchema } from "@/lib/contract/job";
+import type { ServerContext } from "../context";
+import type { UploadAnnouncement, UploadProgress } from "../upload-store";
+
+/** Opens or finds the upload of a bundle under a name of the caller's choice. Bytes that are here already are complete at once. */
+export async function announceBundle(
+  context: ServerContext,
+  id: string,
+  announcement: z.infer<typeof bundleAnnounceSchema>,
+): Promise<UploadProgress> {
+  if (announcement.bytes > bundleLimits.packedBytes) {
+    throw new InfraDevError("too-large", {
+      code: "upload.too-large",
+      message: `the bundle has ${announcement.bytes} bytes`,
+      where: "body#bytes",
+      rule: `a bundle has at most ${bundleLimits.packedBytes} bytes`,
+      remedy: "bound the logs and resource samples of the grading more tightly",
+    });
+  }
+  const stored = await context.blobs.stat(announcement.sha256);
+  if (stored?.bytes === announcement.bytes) return { offset: stored.bytes, complete: true };
+  const progress = await context.uploads.announce(id, announcement);
+  return progress.complete ? storeBundle(context, id, announcement) : progress;
+}
+
+/** Appends what a request carries; the last byte moves the bundle into the blob store. */
+export async function appendBundle(
+  context: ServerContext,
+  id: string,
+  offset: number,
+  body: AsyncIterable<Uint8Array>,
+): Promise<UploadProgress> {
+  const progress = await context.uploads.append(id, offset, body);
+  const announcement = await context.uploads.find(id);
+  return progress.complete && announcement ? storeBundle(context, id, announcement) : progress;
+}
+
+async function storeBundle(
+  context: ServerContext,
+  id: string,
+  announcement: UploadAnnouncement,
+): Promise<UploadProgress> {
+  const path = await context.uploads.seal(id);
+  await context.blobs.adopt(path, announcement.sha256);
+  await context.uploads.discard(id);
+  return { offset: announcement.bytes, complete: true };
+}

@@ -1,0 +1,91 @@
+import "server-only";
+import { mkdir, open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import type { LeaseRow } from "@/db/queries/queue";
+import { InfraDevError } from "@/lib/contract/errors";
+import type { ServerContext } from "../context";
+
+const gunzipAsync = promisify(gunzip);
+
+/** Largest chunk after unpacking, and the most that is kept of one job's live log. The evidence is in the bundle. */
+const chunkUnpackedBytes = 16 * 1024 * 1024;
+const logBytes = 256 * 1024 * 1024;
+
+const watchedForMs = 60_000;
+const watchedUntil = new Map<string, number>();
+
+/** Somebody looks at a job's log: its runner sends every second for a while. */
+export function watchLog(leaseId: string): void {
+  watchedUntil.set(leaseId, Date.now() + watchedForMs);
+}
+
+/** How often a runner sends its log: 1 s while watched, 30 s otherwise. */
+export function logIntervalSeconds(leaseId: string): number {
+  const until = watchedUntil.get(leaseId);
+  if (until === undefined) return 30;
+  if (until > Date.now()) return 1;
+  watchedUntil.delete(leaseId);
+  return 30;
+}
+
+/**
+ * Appends a gzip chunk whose unpacked bytes begin at `offset` of the job's log. Idempotent: what the server has
+ * already is skipped. A gap is refused (`logs.gap`). Answers the offset reached, in unpacked bytes.
+ */
+export async function appendLog(
+  context: ServerContext,
+  lease: LeaseRow,
+  offset: number,
+  chunk: Buffer,
+): Promise<number> {
+  let bytes: Buffer;
+  try {
+    bytes = await gunzipAsync(chunk, { maxOutputLength: chunkUnpackedBytes });
+  } catch (cause) {
+    throw new InfraDevError(
+      "invalid",
+      {
+        code: "logs.not-gzip",
+        message: "the chunk is no gzip data, or unpacks to more than a chunk may hold",
+        where: `offset ${offset}`,
+        rule: `log chunks are gzip and unpack to at most ${chunkUnpackedBytes} bytes`,
+        remedy: "compress the chunk with gzip and send smaller chunks",
+      },
+      { cause },
+    );
+  }
+  const folder = join(context.dataDir, "live-logs");
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, `${lease.id}.log`);
+  const reached = await sizeOf(path);
+  if (reached >= logBytes) return offset + bytes.byteLength;
+  if (offset > reached) {
+    throw new InfraDevError("conflict", {
+      code: "logs.gap",
+      message: `the log stands at offset ${reached}, the chunk begins at ${offset}`,
+      where: `offset ${offset}`,
+      rule: "a log has no gaps",
+      remedy: `send from offset ${reached}`,
+    });
+  }
+  const fresh = bytes.subarray(reached - offset);
+  if (fresh.byteLength === 0) return reached;
+  const file = await open(path, "a", 0o600);
+  try {
+    await file.writeFile(fresh.subarray(0, logBytes - reached));
+  } finally {
+    await file.close();
+  }
+  return reached + fresh.byteLength;
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw error;
+  }
+}
