@@ -1,0 +1,243 @@
+import type { ReactNode } from "react";
+import { TierBadge } from "@/components/results/tier-badge";
+import type { Board, BoardRow } from "@/lib/contract/api";
+import { formatNumber, formatPct, formatRankSet, missingValue } from "@/lib/format/numbers";
+import { formatDay } from "@/lib/format/times";
+import { type BoardColumn, columnsOf } from "@/lib/prepare/board-columns";
+import { type BoardView, firstDirection, type SortKey, sortRows, viewHref } from "@/lib/prepare/board-view";
+import { categoryLabels } from "@/lib/prepare/labels";
+import { ShareBar } from "./share-bar";
+import { TaskStrip } from "./task-strip";
+
+/**
+ * On a phone the table is laid out as blocks, and browsers then forget what its elements are unless their roles are
+ * written out.
+ */
+const role = {
+  table: { role: "table" },
+  rowgroup: { role: "rowgroup" },
+  row: { role: "row" },
+  rowheader: { role: "rowheader" },
+  columnheader: { role: "columnheader" },
+  cell: { role: "cell" },
+} as const;
+
+/** A header that is a link which sorts, with what the column means shown on hover and on focus. */
+function SortHeader(props: {
+  view: BoardView;
+  sort: SortKey;
+  label: string;
+  unit?: string | null;
+  meaning: string;
+  className?: string;
+}) {
+  const { view, sort, label, unit, meaning, className } = props;
+  const active = view.sort === sort;
+  const direction = active ? (view.direction === "asc" ? "desc" : "asc") : firstDirection[sort];
+  const id = `about-${sort}`;
+  return (
+    <th
+      {...role.columnheader}
+      scope="col"
+      className={className}
+      aria-sort={active ? (view.direction === "asc" ? "ascending" : "descending") : undefined}
+    >
+      <a href={`${viewHref({ ...view, sort, direction })}#ranking`} rel="nofollow" aria-describedby={id}>
+        {label}
+        {unit ? <span className="unit"> {unit}</span> : null}
+        <span className="sort-mark" aria-hidden="true" />
+      </a>
+      <span role="tooltip" id={id} className="tip">
+        {meaning}
+      </span>
+    </th>
+  );
+}
+
+function Cell({ label, className, children }: { label: string; className: string; children: ReactNode }) {
+  return (
+    <td {...role.cell} className={className} data-label={label}>
+      {children}
+    </td>
+  );
+}
+
+function NoteMarks({ board, row }: { board: Board; row: BoardRow }) {
+  const keys = Object.keys(board.notes);
+  return row.footnotes.map((key) => (
+    <sup key={key}>
+      <a href={`#note-${key}`} aria-label={`Note ${noteMark(keys.indexOf(key))}`}>
+        {noteMark(keys.indexOf(key))}
+      </a>
+    </sup>
+  ));
+}
+
+/** `a`, `b` ... for the notes of a board, in their order. */
+export const noteMark = (index: number) => String.fromCharCode(97 + Math.max(0, index));
+
+function entryLine(row: BoardRow): string {
+  const agent = row.entry.agent
+    ? [row.entry.agent, row.entry.agentVersion].filter(Boolean).join(" ")
+    : row.entry.kind === "reference"
+      ? "reference patches"
+      : "agent not stated";
+  return row.entry.reasoningEffort ? `${agent}, effort ${row.entry.reasoningEffort}` : agent;
+}
+
+function Row({ board, row, view, columns }: { board: Board; row: BoardRow; view: BoardView; columns: BoardColumn[] }) {
+  const inCategory = view.category ? row.byCategory.find(({ category }) => category === view.category)?.share : null;
+  const share = view.category ? (inCategory ?? null) : row.resolved;
+  return (
+    <tr {...role.row} className={row.provisional ? "provisional" : undefined}>
+      <Cell label="Rank set" className="rank">
+        {formatRankSet(row.rankSet)}
+      </Cell>
+      <th {...role.rowheader} scope="row" className="entry">
+        <a href={`/submissions/${row.submissionId}`}>
+          <bdi>{row.entry.model}</bdi>
+        </a>
+        <NoteMarks board={board} row={row} />
+        <small>
+          <bdi>{entryLine(row)}</bdi>
+          {row.provisional ? <span className="flag">provisional: a host’s fault awaits its rerun</span> : null}
+          {row.missing > 0 && !row.provisional ? (
+            <span className="flag">
+              {row.missing} of {board.suite.taskCount} tasks not graded
+            </span>
+          ) : null}
+        </small>
+      </th>
+      <Cell label="Resolved" className="hero">
+        <b>{formatPct(share?.pct)}</b>
+        {share?.resolved != null ? (
+          <small>
+            {share.resolved}/{share.total}
+          </small>
+        ) : null}
+      </Cell>
+      <Cell label="95 % interval" className="bar">
+        {share ? <ShareBar share={share} official={view.category ? null : row.officialResolved} /> : missingValue}
+      </Cell>
+      {board.suite.categoryCounts.map(({ category }) => {
+        const of = row.byCategory.find((one) => one.category === category)?.share;
+        return (
+          <Cell key={category} label={categoryLabels[category]} className="num category">
+            {formatPct(of?.pct)}
+            {of?.resolved != null ? (
+              <small>
+                {of.resolved}/{of.total}
+              </small>
+            ) : null}
+          </Cell>
+        );
+      })}
+      <Cell label="Tasks" className="tasks">
+        <TaskStrip row={row} />
+      </Cell>
+      {columns.map((column) => (
+        <Cell
+          key={column.key}
+          label={column.unit ? `${column.label}, ${column.unit}` : column.label}
+          className="num figure"
+        >
+          {formatNumber(column.value(row), column.decimals)}
+        </Cell>
+      ))}
+      <Cell label="Evidence" className="evidence">
+        <TierBadge tier={row.tier} />
+        <small>{formatDay(row.date)}</small>
+      </Cell>
+    </tr>
+  );
+}
+
+/** The ranking, or with `references` the reference patch sets. Readable and sortable without JavaScript. */
+export function BoardTable({
+  board,
+  view,
+  rows,
+  caption,
+}: {
+  board: Board;
+  view: BoardView;
+  rows: readonly BoardRow[];
+  caption: string;
+}) {
+  const { shown } = columnsOf(rows);
+  const categoryName = view.category ? categoryLabels[view.category] : null;
+  return (
+    <table {...role.table} className="board" aria-rowcount={rows.length + 1}>
+      <caption className="sr-only">{caption}</caption>
+      <thead {...role.rowgroup}>
+        <tr {...role.row}>
+          <th {...role.columnheader} scope="col" className="rank">
+            Rank
+            <br />
+            set
+          </th>
+          <SortHeader
+            view={view}
+            sort="model"
+            label="Model"
+            className="entry"
+            meaning="The model; below it the agent that drives it, its version and reasoning effort."
+          />
+          <SortHeader
+            view={view}
+            sort="resolved"
+            label={categoryName ? `Resolved, ${categoryName}` : "Resolved"}
+            unit="%"
+            className="hero"
+            meaning="Tasks on which every required test, official and probe, passes on every required rank, per cent of the suite's tasks."
+          />
+          <th {...role.columnheader} scope="col" className="bar">
+            <span className="axis" aria-hidden="true">
+              <span>0</span>
+              <span>50</span>
+              <span>100</span>
+            </span>
+            <span className="sr-only">Resolved as a bar, with 95 % interval</span>
+          </th>
+          {board.suite.categoryCounts.map(({ category, count }) => (
+            <SortHeader
+              key={category}
+              view={view}
+              sort={category}
+              label={categoryLabels[category]}
+              unit="%"
+              className="num category"
+              meaning={`Resolved share of the ${count} ${categoryLabels[category]} tasks, per cent.`}
+            />
+          ))}
+          <th {...role.columnheader} scope="col" className="tasks">
+            Tasks by category
+          </th>
+          {shown.map((column) => (
+            <SortHeader
+              key={column.key}
+              view={view}
+              sort={column.key}
+              label={column.label}
+              unit={column.unit}
+              className="num figure"
+              meaning={column.meaning}
+            />
+          ))}
+          <SortHeader
+            view={view}
+            sort="evidence"
+            label="Evidence"
+            className="evidence"
+            meaning="What the row rests on, weakest to strongest: reported, signed, verified, reproduced."
+          />
+        </tr>
+      </thead>
+      <tbody {...role.rowgroup}>
+        {sortRows(rows, view).map((row) => (
+          <Row key={row.submissionId} board={board} row={row} view={view} columns={shown} />
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,16 @@
+"use client";
+
+import Link from "next/link";
+import { usePathname } from "next/navigation";
+import type { ReactNode } from "react";
+
+/** A link of the main navigation that knows whether it leads to the page shown. */
+export function NavLink({ href, children }: { href: string; children: ReactNode }) {
+  const path = usePathname();
+  const current = href === "/" ? path === "/" || path.startsWith("/board/") : path.startsWith(href);
+  return (
+    <Link href={href} prefetch={false} aria-current={current ? "page" : undefined}>
+      {children}
+    </Link>
+  );
+}

@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { categories, promptConditions } from "@/lib/contract/vocabulary";
+import { prepareBoard } from "./board";
+import {
+  type BoardView,
+  defaultView,
+  parseView,
+  parseViewPath,
+  sortKeys,
+  sortRows,
+  viewHref,
+  viewPath,
+} from "./board-view";
+import { factsOf, gradedRow, publishedCounts, publishedRows, syntheticSuite } from "./testing";
+
+const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9 ./%&#?+-]{0,30}$/);
+const view: fc.Arbitrary<BoardView> = fc.record({
+  suite: fc.option(name),
+  version: fc.option(name),
+  condition: fc.constantFrom(...promptConditions),
+  skill: fc.option(name),
+  category: fc.option(fc.constantFrom(...categories)),
+  sort: fc.constantFrom(...sortKeys),
+  direction: fc.constantFrom("asc" as const, "desc" as const),
+});
+
+describe("a view's address", () => {
+  it("gives back the view, on the site and inside", () => {
+    fc.assert(
+      fc.property(view, (given) => {
+        expect(parseView(new URL(viewHref(given), "http://site").searchParams)).toEqual(given);
+        expect(parseViewPath(new URL(viewPath(given), "http://site").pathname.split("/").slice(2))).toEqual(given);
+      }),
+    );
+  });
+
+  it("is bare for the default view, and words that are none of ours mean the default", () => {
+    expect(viewHref(defaultView)).toBe("/");
+    expect(parseView(new URLSearchParams("sort=nonsense&category=x&dir=up&condition=y"))).toEqual(defaultView);
+    expect(parseViewPath(["-", "-", "interface", "-", "-", "nonsense", "asc"])).toBeNull();
+    expect(parseViewPath(["%E0%A4%A"])).toBeNull();
+    expect(parseView(new URLSearchParams("suite=..&version=."))).toEqual(defaultView);
+  });
+});
+
+describe("sorting", () => {
+  const suite = syntheticSuite(publishedCounts);
+  const rows = prepareBoard(
+    factsOf({ ...suite, tasks: [] }, [
+      ...publishedRows().map((row, index) => ({
+        ...row,
+        costUsd: [5.37, 17.98, 13.89, 2.09, null, 13.48][index] ?? null,
+      })),
+    ]),
+  ).rows;
+
+  it("puts missing values last in either direction", () => {
+    const costs = (direction: "asc" | "desc") =>
+      sortRows(rows, { sort: "cost", direction, category: null }).map((row) => row.costUsd);
+    expect(costs("asc")).toEqual([2.09, 5.37, 13.48, 13.89, 17.98, null]);
+    expect(costs("desc")).toEqual([17.98, 13.89, 13.48, 5.37, 2.09, null]);
+  });
+
+  it("keeps the board's order among equals and provisional rows last", () => {
+    expect(sortRows(rows, { sort: "inference", direction: "asc", category: null })).toEqual(rows);
+    const mixed = prepareBoard(
+      factsOf(suite, [
+        gradedRow(suite, "Alpha", [1]),
+        gradedRow(suite, "Zeta", new Array(36).fill(1), () => ({ status: "infra" })),
+      ]),
+    ).rows;
+    expect(sortRows(mixed, { sort: "model", direction: "desc", category: null }).map((row) => row.entry.model)).toEqual(
+      ["Alpha", "Zeta"],
+    );
+  });
+
+  it("orders by a category's share inside that category", () => {
+    const [first] = sortRows(rows, { sort: "resolved", direction: "desc", category: "rl" });
+    expect(first?.entry.model).toBe("HY4 preview");
+  });
+});

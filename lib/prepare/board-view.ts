@@ -1,0 +1,199 @@
+import type { Board } from "@/lib/contract/api";
+import { type Category, categories, type PromptCondition, promptConditions } from "@/lib/contract/vocabulary";
+
+export const sortKeys = [
+  "resolved",
+  "model",
+  "official",
+  "rejected",
+  "training",
+  "inference",
+  "rl",
+  "passed",
+  "time",
+  "cost",
+  "tokens",
+  "steps",
+  "evidence",
+  "date",
+] as const;
+export type SortKey = (typeof sortKeys)[number];
+export type SortDirection = "asc" | "desc";
+
+/** Direction of a column's first sort: lower-is-better columns and names ascend. */
+export const firstDirection: Record<SortKey, SortDirection> = {
+  resolved: "desc",
+  model: "asc",
+  official: "desc",
+  rejected: "asc",
+  training: "desc",
+  inference: "desc",
+  rl: "desc",
+  passed: "desc",
+  time: "asc",
+  cost: "asc",
+  tokens: "asc",
+  steps: "asc",
+  evidence: "desc",
+  date: "desc",
+};
+
+/** What a leaderboard's address asks for. `suite` null is the site's first suite, `version` null its newest. */
+export interface BoardView {
+  suite: string | null;
+  version: string | null;
+  condition: PromptCondition;
+  skill: string | null;
+  category: Category | null;
+  sort: SortKey;
+  direction: SortDirection;
+}
+
+export const defaultView: BoardView = {
+  suite: null,
+  version: null,
+  condition: "interface",
+  skill: null,
+  category: null,
+  sort: "resolved",
+  direction: "desc",
+};
+
+/** Query parameters that make a view; an address without any of them is the default view. */
+export const viewParameters = ["suite", "version", "condition", "skill", "category", "sort", "dir"] as const;
+
+const wordIn = <T extends string>(words: readonly T[], value: string | null): T | null =>
+  words.find((word) => word === value) ?? null;
+
+/** Reads a view from query parameters. Words that are none of ours fall back to the default; names are kept as given. */
+export function parseView(query: URLSearchParams): BoardView {
+  const text = (name: string) => {
+    const value = query.get(name);
+    // nothing but dots would climb in the internal path
+    return value && value.length <= 120 && !/^\.+$/.test(value) ? value : null;
+  };
+  const sort = wordIn(sortKeys, query.get("sort")) ?? defaultView.sort;
+  return {
+    suite: text("suite"),
+    version: text("version"),
+    condition: wordIn(promptConditions, query.get("condition")) ?? defaultView.condition,
+    skill: text("skill"),
+    category: wordIn(categories, query.get("category")),
+    sort,
+    direction: wordIn(["asc", "desc"] as const, query.get("dir")) ?? firstDirection[sort],
+  };
+}
+
+/** The address of a view on `/`: only what differs from the default stands in it. */
+export function viewHref(view: BoardView): string {
+  const query = new URLSearchParams();
+  if (view.suite) query.set("suite", view.suite);
+  if (view.version) query.set("version", view.version);
+  if (view.condition !== defaultView.condition) query.set("condition", view.condition);
+  if (view.skill) query.set("skill", view.skill);
+  if (view.category) query.set("category", view.category);
+  if (view.sort !== defaultView.sort) query.set("sort", view.sort);
+  if (view.direction !== firstDirection[view.sort]) query.set("dir", view.direction);
+  const text = query.toString();
+  return text ? `/?${text}` : "/";
+}
+
+const absent = "-";
+
+/**
+ * The internal path under which a view is rendered and cached as a page of its own, since a page that reads its query
+ * cannot be prerendered. `proxy.ts` rewrites `/?...` to it.
+ */
+export function viewPath(view: BoardView): string {
+  const part = (value: string | null) => encodeURIComponent(value ?? absent);
+  return `/board/${[
+    part(view.suite),
+    part(view.version),
+    view.condition,
+    part(view.skill),
+    view.category ?? absent,
+    view.sort,
+    view.direction,
+  ].join("/")}`;
+}
+
+/** Reads the segments of `viewPath`; null where they are not what it writes. */
+export function parseViewPath(segments: readonly string[]): BoardView | null {
+  if (segments.length !== 7) return null;
+  const [suite, version, condition, skill, category, sort, direction] = segments.map((segment) => {
+    try {
+      const value = decodeURIComponent(segment);
+      return value === absent ? null : value;
+    } catch {
+      return null;
+    }
+  });
+  const knownCondition = wordIn(promptConditions, condition ?? null);
+  const knownSort = wordIn(sortKeys, sort ?? null);
+  const knownDirection = wordIn(["asc", "desc"] as const, direction ?? null);
+  if (!knownCondition || !knownSort || !knownDirection) return null;
+  return {
+    suite: suite ?? null,
+    version: version ?? null,
+    condition: knownCondition,
+    skill: skill ?? null,
+    category: wordIn(categories, category ?? null),
+    sort: knownSort,
+    direction: knownDirection,
+  };
+}
+
+type Row = Board["rows"][number];
+
+function sortValue(row: Row, sort: SortKey, category: Category | null): number | string | null {
+  const shareOf = (one: Category) => row.byCategory.find((share) => share.category === one)?.share.pct ?? null;
+  switch (sort) {
+    case "resolved":
+      return category ? shareOf(category) : row.resolved.pct;
+    case "model":
+      return row.entry.model.toLowerCase();
+    case "official":
+      return row.officialResolved?.pct ?? null;
+    case "rejected":
+      return row.probeRejected && row.probeRejected.officialResolved > 0
+        ? row.probeRejected.rejected / row.probeRejected.officialResolved
+        : null;
+    case "training":
+    case "inference":
+    case "rl":
+      return shareOf(sort);
+    case "passed":
+      return row.passedPct;
+    case "time":
+      return row.timeMin;
+    case "cost":
+      return row.costUsd;
+    case "tokens":
+      return row.tokensM;
+    case "steps":
+      return row.steps;
+    case "evidence":
+      return ["reported", "signed", "verified", "reproduced"].indexOf(row.tier);
+    case "date":
+      return row.date;
+  }
+}
+
+/**
+ * Rows in a view's order. Missing values stand last in either direction, provisional rows after ranked ones, and rows
+ * that are level keep the board's own order.
+ */
+export function sortRows(rows: readonly Row[], view: Pick<BoardView, "sort" | "direction" | "category">): Row[] {
+  const sign = view.direction === "asc" ? 1 : -1;
+  return rows
+    .map((row, index) => ({ row, index, value: sortValue(row, view.sort, view.category) }))
+    .sort((a, b) => {
+      if (a.row.provisional !== b.row.provisional) return a.row.provisional ? 1 : -1;
+      if (a.value === null || b.value === null) {
+        return a.value === b.value ? a.index - b.index : a.value === null ? 1 : -1;
+      }
+      if (a.value === b.value) return a.index - b.index;
+      return a.value < b.value ? -sign : sign;
+    })
+    .map(({ row }) => row);
+}

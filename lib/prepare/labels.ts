@@ -1,0 +1,68 @@
+import type {
+  Category,
+  GradingStatus,
+  OutcomeStatus,
+  PromptCondition,
+  Property,
+  TaskType,
+  TaskVerdict,
+  Tier,
+} from "@/lib/contract/vocabulary";
+
+export const categoryLabels: Record<Category, string> = { training: "Training", inference: "Inference", rl: "RL" };
+
+export const taskTypeLabels: Record<TaskType, string> = {
+  feature: "feature",
+  performance: "performance",
+  refactor: "refactor",
+  bugfix: "bug fix",
+};
+
+export const conditionLabels: Record<PromptCondition, string> = {
+  interface: "interface prompt",
+  "pr-description": "pull-request description",
+};
+
+export const propertyLabels: Record<Property, string> = {
+  value: "value",
+  "shape-layout-dtype": "shape, layout, dtype",
+  "state-lifecycle": "state, lifecycle",
+  "resource.memory": "memory",
+  "resource.speed": "speed",
+  "resource.traffic": "traffic",
+  condition: "condition",
+};
+
+export const verdictLabels: Record<TaskVerdict, string> = {
+  resolved: "resolved",
+  "probe-rejected": "official tests pass, probes reject",
+  failed: "fails official tests",
+  missing: "no grading",
+};
+
+export const statusLabels: Record<OutcomeStatus, string> = {
+  passed: "passed",
+  failed: "failed",
+  error: "error",
+  crashed: "crashed",
+  hung: "hung",
+  skipped: "skipped",
+  "not-run": "not run",
+};
+
+export const gradingStatusLabels: Record<GradingStatus, string> = {
+  completed: "completed",
+  "patch-rejected": "patch rejected",
+  "candidate-timeout": "candidate's time-out",
+  infra: "host's fault",
+  tampered: "tampered",
+  canceled: "canceled",
+};
+
+/** What each tier of provenance rests on. */
+export const tierMeanings: Record<Tier, string> = {
+  reported: "Figures copied from a publication, with citation; no evidence here to check.",
+  signed: "The vendor's own signed bundles: digests, arithmetic and manifest checked, not re-executed here.",
+  verified: "Graded by a host that the benchmark trusts, bound to a lease and its nonce.",
+  reproduced: "Trusted hosts of two operators graded the same patches and every outcome agrees.",
+};
