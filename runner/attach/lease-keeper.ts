@@ -45,14 +45,16 @@ export class LeaseKeeper {
 
   /** Renews until `signal` aborts or the lease is lost. */
   async run(signal: AbortSignal): Promise<void> {
-    for (let answered = true; ; answered = await this.renew(signal)) {
+    const usualSeconds = (): number => this.timing.renewSeconds * (0.8 + Math.random() * 0.4);
+    let seconds = usualSeconds();
+    for (;;) {
       if (this.lost) return;
-      const seconds = answered ? this.timing.renewSeconds * (0.8 + Math.random() * 0.4) : this.timing.retrySeconds;
       try {
         await sleep(seconds * 1000, signal);
       } catch {
         return;
       }
+      seconds = (await this.renew(signal)) ? usualSeconds() : this.timing.retrySeconds;
     }
   }
 }

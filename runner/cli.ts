@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from "commander";
+import { registerDoctor } from "./commands/doctor";
+import { registerSuite } from "./commands/suite";
+import { registerTask } from "./commands/task";
+import { exitCodes } from "./terminal/output";
+import { runnerVersion } from "./version";
+
+const program = new Command("runner")
+  .description("Grades patches of multi-GPU infrastructure tasks, and signs what it saw.")
+  .version(runnerVersion)
+  .showHelpAfterError("(runner <command> --help lists the options)")
+  .addHelpText(
+    "after",
+    `
+Exit codes:
+  0    everything asked for holds
+  1    the command ran, and what it checked does not hold (unresolved task, refused bundle, failed lint)
+  2    wrong use, a malformed file, or an environment that cannot do it
+  130  ended by Ctrl-C or SIGTERM, after cleaning up`,
+  )
+  .exitOverride();
+
+registerDoctor(program);
+registerTask(program);
+registerSuite(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.misuse;
+}

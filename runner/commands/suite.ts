@@ -1,0 +1,42 @@
+import { rename, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { loadSuite } from "../suites/load";
+import { packSuite } from "../suites/pack";
+import { exitCodes, formatBytes } from "../terminal/output";
+import { locateSuite } from "./locate";
+import { runCommand } from "./run-command";
+
+/** `runner suite pack`. */
+export function registerSuite(program: Command): void {
+  const suite = program.command("suite").description("suites");
+  suite
+    .command("pack [dir]")
+    .description("write the document that a server imports: manifests, prompts, interfaces, reference patches")
+    .requiredOption("--out <file>", "where to write it")
+    .option("--json", "one JSON document on stdout")
+    .action((dir: string | undefined, options: { out: string; json?: boolean }) =>
+      runCommand(options, async (output) => {
+        const packed = await packSuite(await loadSuite(locateSuite(dir)));
+        const text = `${JSON.stringify(packed, null, 1)}\n`;
+        const out = resolve(options.out);
+        const temporary = `${out}.${process.pid}.tmp`;
+        await writeFile(temporary, text);
+        await rename(temporary, out);
+        const facts = {
+          out,
+          bytes: Buffer.byteLength(text),
+          suite: packed.suite.slug,
+          version: packed.suite.version,
+          tasks: packed.tasks.length,
+          referenceSets: packed.referenceSets.map((set) => ({ name: set.name, patches: set.patches.length })),
+        };
+        output.line(
+          `${facts.suite} ${facts.version}: ${facts.tasks} tasks, ${formatBytes(facts.bytes)}, written to ${out}`,
+        );
+        for (const set of facts.referenceSets) output.line(`  ${set.name}: ${set.patches} patches`);
+        output.result(facts);
+        return exitCodes.ok;
+      }),
+    );
+}

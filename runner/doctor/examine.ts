@@ -1,0 +1,167 @@
+import { constants } from "node:fs";
+import { access, mkdir, readFile, statfs } from "node:fs/promises";
+import { cpus, platform, tmpdir, totalmem } from "node:os";
+import { InfraDevError } from "@/lib/contract/errors";
+import { checkBwrap } from "../executors/bwrap";
+import { resolvePython } from "../grading/python-runtime";
+import { capture } from "../processes/capture";
+import { formatBytes } from "../terminal/output";
+import { listGpus } from "./gpus";
+
+/** `ok`; `note`: absent and not needed for CPU ranks; `missing`: grading cannot run without it. */
+export type CheckState = "ok" | "note" | "missing";
+export type HostCheck = { id: string; label: string; state: CheckState; found: string; remedy: string | null };
+export type Examination = {
+  checks: HostCheck[];
+  /** What this host can run, in words, and for programs. */
+  can: { gradeSandboxed: boolean; gradeUnsandboxed: boolean; gpus: number; verify: boolean; sentence: string };
+};
+
+type Finding = Omit<HostCheck, "id" | "label">;
+const ok = (found: string): Finding => ({ state: "ok", found, remedy: null });
+const missing = (found: string, remedy: string): Finding => ({ state: "missing", found, remedy });
+const note = (found: string, remedy: string): Finding => ({ state: "note", found, remedy });
+
+const minimumNode = [20, 19] as const;
+const minimumGit = [2, 30] as const;
+const diskBytes = 2 * 1024 ** 3;
+const sharedMemoryBytes = 64 * 1024 ** 2;
+
+const atLeast = (version: string, minimum: readonly [number, number]): boolean => {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > minimum[0] || (major === minimum[0] && minor >= minimum[1]);
+};
+
+function examineNode(): Finding {
+  const version = process.versions.node;
+  return atLeast(version, minimumNode) ? ok(version) : missing(version, "install Node.js 20.19 or newer");
+}
+
+async function examinePython(): Promise<{ python: Finding; pytest: Finding; torch: Finding; usable: boolean }> {
+  const torchNote = note("not installed", "needed by tasks that use torch only");
+  try {
+    const found = await resolvePython();
+    const python = ok(`${found.version} (${found.executable}, from ${found.source})`);
+    const torch = found.torch === null ? torchNote : ok(found.torch);
+    return { python, pytest: ok(found.pytest), torch, usable: true };
+  } catch (error) {
+    if (!(error instanceof InfraDevError)) throw error;
+    const finding = missing(error.problem.message, error.problem.remedy ?? "install Python 3.10 or newer with pytest");
+    const aboutPytest = error.code.endsWith("pytest");
+    const python = aboutPytest ? ok(error.problem.where ?? "found") : finding;
+    const pytest = aboutPytest ? finding : missing("no Python to look in", "install Python first");
+    return { python, pytest, torch: torchNote, usable: false };
+  }
+}
+
+async function examineBwrap(): Promise<Finding> {
+  try {
+    const { program, version } = await checkBwrap();
+    return ok(`${version} (${program}), a sandbox starts`);
+  } catch (error) {
+    if (!(error instanceof InfraDevError)) throw error;
+    return missing(error.problem.message, error.problem.remedy ?? "install bubblewrap");
+  }
+}
+
+async function examineNamespaces(): Promise<Finding> {
+  if (platform() !== "linux") return missing(platform(), "sandboxed grading needs Linux; use --executor process here");
+  const maximum = Number(await readFile("/proc/sys/user/max_user_namespaces", "utf8").catch(() => "0"));
+  if (maximum > 0) return ok(`up to ${maximum}`);
+  return missing("switched off", "sysctl -w user.max_user_namespaces=15000");
+}
+
+async function examineControlGroups(): Promise<Finding> {
+  const unified = await access("/sys/fs/cgroup/cgroup.controllers").then(
+    () => true,
+    () => false,
+  );
+  const root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+  const writable = await access(root, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  const version = unified ? "version 2" : "version 1 or hybrid";
+  if (writable) return ok(`${version}, writable: memory limits by control group`);
+  return note(`${version}, not writable`, "memory is limited by rlimits instead; nothing to do");
+}
+
+async function examineGit(): Promise<Finding> {
+  const run = await capture("git", ["--version"], { timeoutMs: 10_000 }).catch(() => null);
+  const version = /(\d+\.\d+(?:\.\d+)?)/.exec(run?.stdout ?? "")?.[1];
+  if (version === undefined) return missing("not installed", "install git 2.30 or newer");
+  return atLeast(version, minimumGit) ? ok(version) : missing(version, "install git 2.30 or newer");
+}
+
+async function examineSpace(folder: string, wanted: number, remedy: string): Promise<Finding> {
+  try {
+    const stats = await statfs(folder);
+    const free = stats.bavail * stats.bsize;
+    const found = `${formatBytes(free)} free in ${folder}`;
+    return free >= wanted ? ok(found) : missing(`${found}, ${formatBytes(wanted)} wanted`, remedy);
+  } catch (error) {
+    return missing(`${folder}: ${(error as NodeJS.ErrnoException).code ?? "cannot be read"}`, remedy);
+  }
+}
+
+async function examineWritable(folder: string): Promise<Finding> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+    return await examineSpace(folder, diskBytes, "free disk space, or give another folder with --data");
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "cannot be written";
+    return missing(`${folder}: ${code}`, "give a folder that can be written with --data");
+  }
+}
+
+async function examineGpus(): Promise<{ finding: Finding; count: number }> {
+  const gpus = await listGpus();
+  if (gpus === null) {
+    return { finding: note("nvidia-smi is not here", "tasks that need GPUs are not offered to this host"), count: 0 };
+  }
+  if (gpus.length === 0)
+    return { finding: note("none", "tasks that need GPUs are not offered to this host"), count: 0 };
+  const models = new Map<string, number>();
+  for (const gpu of gpus) models.set(gpu.model, (models.get(gpu.model) ?? 0) + 1);
+  const text = [...models].map(([model, count]) => `${count} × ${model}`).join(", ");
+  return { finding: ok(`${text}, driver ${gpus[0]?.driver}`), count: gpus.length };
+}
+
+/** Looks at everything that grading needs of this host. Starts nothing but what answers within seconds. */
+export async function examineHost(options: { dataDir: string }): Promise<Examination> {
+  const python = await examinePython();
+  const gpus = await examineGpus();
+  const entries: [string, string, Finding][] = [
+    ["node", "Node.js", examineNode()],
+    ["python", "Python", python.python],
+    ["pytest", "pytest", python.pytest],
+    ["torch", "torch", python.torch],
+    ["git", "git", await examineGit()],
+    ["bwrap", "bubblewrap", await examineBwrap()],
+    ["namespaces", "user namespaces", await examineNamespaces()],
+    ["cgroups", "control groups", await examineControlGroups()],
+    ["cpu", "CPU and memory", ok(`${cpus().length} × ${cpus()[0]?.model ?? "CPU"}, ${formatBytes(totalmem())}`)],
+    ["disk", "space for checkouts", await examineSpace(tmpdir(), diskBytes, "free disk space, or set TMPDIR")],
+    ["data", "data folder", await examineWritable(options.dataDir)],
+    ["shm", "shared memory", await examineSpace("/dev/shm", sharedMemoryBytes, "mount /dev/shm with at least 64 MiB")],
+    ["gpus", "GPUs", gpus.finding],
+  ];
+  const checks = entries.map(([id, label, finding]): HostCheck => ({ id, label, ...finding }));
+  const isOk = (...ids: string[]) => ids.every((id) => checks.find((check) => check.id === id)?.state === "ok");
+  const gradeUnsandboxed = isOk("node", "python", "pytest", "git", "disk");
+  const gradeSandboxed = gradeUnsandboxed && isOk("bwrap", "namespaces");
+  return {
+    checks,
+    can: { gradeSandboxed, gradeUnsandboxed, gpus: gpus.count, verify: isOk("node"), sentence: sentenceOf() },
+  };
+
+  function sentenceOf(): string {
+    const on = gpus.count > 0 ? `CPU ranks and ${gpus.count} GPU${gpus.count === 1 ? "" : "s"}` : "CPU ranks";
+    if (gradeSandboxed) return `This host can grade in a sandbox, on ${on}.`;
+    if (gradeUnsandboxed) {
+      return `This host can grade without a sandbox only (--executor process), on ${on}: for development, never for a verified result.`;
+    }
+    return "This host cannot grade yet; mend what is missing above. It can verify bundles.";
+  }
+}
