@@ -37,9 +37,19 @@ export default defineConfig({
         extends: true,
         test: {
           name: "runner",
-          include: ["{runner,bench}/**/*.runner.test.ts"],
+          include: ["runner/**/*.runner.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
+          maxWorkers: 1,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: ["e2e/**/*.e2e.test.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           maxWorkers: 1,
         },
       },

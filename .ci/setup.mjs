@@ -22,16 +22,22 @@ function fail(message, remedy) {
 function checkNode() {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19))
-    fail(`this is Node ${process.versions.node}, and 20.19 or newer is needed`, "install a current Node (https://nodejs.org), then run the command again");
+    fail(
+      `this is Node ${process.versions.node}, and 20.19 or newer is needed`,
+      "install a current Node (https://nodejs.org), then run the command again",
+    );
 }
 
 function installPackages() {
   const stamp = join(root, "node_modules", ".infradev-lock");
-  const digest = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
+  const digest = createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
   say("installing npm packages (npm ci, about 40 s)");
   const install = run("npm", ["ci", "--no-fund", "--no-audit", "--loglevel=error"]);
-  if (install.status !== 0) fail("npm ci failed", "read npm's message above; the npm registry must be reachable and this folder writable");
+  if (install.status !== 0)
+    fail("npm ci failed", "read npm's message above; the npm registry must be reachable and this folder writable");
   try {
     writeFileSync(stamp, digest);
   } catch (error) {
@@ -41,13 +47,24 @@ function installPackages() {
 
 function aptInstall(packages, why) {
   if (process.getuid?.() !== 0 || !has("apt-get"))
-    fail(`${packages.join(", ")} missing: ${why}`, `install them, on Debian or Ubuntu: sudo apt-get install -y --no-install-recommends ${packages.join(" ")}`);
+    fail(
+      `${packages.join(", ")} missing: ${why}`,
+      `install them, on Debian or Ubuntu: sudo apt-get install -y --no-install-recommends ${packages.join(" ")}`,
+    );
   say(`installing ${packages.join(", ")} through apt (${why})`);
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const install = () => run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], { env, stdio: ["ignore", "ignore", "inherit"] });
+  const install = () =>
+    run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], {
+      env,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
   if (install().status === 0) return;
   run("apt-get", ["update", "-qq"], { env, stdio: ["ignore", "ignore", "inherit"] });
-  if (install().status !== 0) fail(`apt-get could not install ${packages.join(", ")}`, "read apt's message above, mend it, and run the command again");
+  if (install().status !== 0)
+    fail(
+      `apt-get could not install ${packages.join(", ")}`,
+      "read apt's message above, mend it, and run the command again",
+    );
 }
 
 checkNode();
@@ -61,5 +78,9 @@ if (wants.has("--grading")) {
   if (!has("python3", ["-m", "pytest", "--version"]) && process.getuid?.() === 0 && has("apt-get"))
     aptInstall(["python3-venv", "python3-pytest"], "the tests of tasks run under pytest");
 }
-if (wants.has("--browser") && !process.env.INFRADEV_CHROMIUM && !["chromium", "google-chrome", "chromium-browser"].some((name) => has(name)))
+if (
+  wants.has("--browser") &&
+  !process.env.INFRADEV_CHROMIUM &&
+  !["chromium", "google-chrome", "chromium-browser"].some((name) => has(name))
+)
   aptInstall(["chromium"], "the site's tests run in a browser");

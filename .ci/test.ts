@@ -1,0 +1,150 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { freePort, startEmbedded } from "../db/embedded";
+import { startProgram, startSite } from "../e2e/stack";
+
+interface Count {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const long = process.argv.includes("--long");
+const work = mkdtempSync(join(tmpdir(), "infradev-test-"));
+const dataDir = join(work, "data");
+const logs = join(work, "logs");
+mkdirSync(logs, { recursive: true });
+// Large counts run whole in the long form; what a test does with them is said where it reads them.
+const counts: Record<string, string> = long
+  ? { INFRADEV_MUTATIONS: "1000", INFRADEV_KILLS: "20", INFRADEV_FUZZ: "5000" }
+  : {};
+const started = performance.now();
+const total: Count = { passed: 0, failed: 0, skipped: 0 };
+const failedSteps: string[] = [];
+
+/** Runs a program, its output passed on; the exit code. */
+async function pass(name: string, command: string[], env: Record<string, string> = {}): Promise<number | null> {
+  const program = startProgram({
+    command,
+    env: { ...counts, ...env },
+    logFile: join(logs, `${name}.log`),
+    onLine: (line) => console.log(line),
+  });
+  running = program.stop;
+  const code = await program.exit;
+  running = async () => {};
+  return code;
+}
+let running: () => Promise<void> = async () => {};
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => {
+    void running().then(() => process.exit(130));
+  });
+
+async function step(name: string, run: () => Promise<Count>): Promise<void> {
+  console.log(`\n── ${name} (${minutes(performance.now() - started)})`);
+  let count: Count;
+  try {
+    count = await run();
+  } catch (error) {
+    console.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    count = { passed: 0, failed: 1, skipped: 0 };
+  }
+  total.passed += count.passed;
+  total.failed += count.failed;
+  total.skipped += count.skipped;
+  if (count.failed > 0) failedSteps.push(name);
+  console.log(
+    `── ${name}: ${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ""}`,
+  );
+}
+
+function minutes(ms: number): string {
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** A runner of tests that ended badly without a failed test still failed. */
+function judged(count: Count, code: number | null): Count {
+  return code !== 0 && count.failed === 0 ? { ...count, failed: 1 } : count;
+}
+
+async function vitest(project: string): Promise<Count> {
+  const report = join(work, `vitest-${project}.json`);
+  const code = await pass(`vitest-${project}`, [
+    "npx",
+    "vitest",
+    "run",
+    "--project",
+    project,
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+  ]);
+  if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
+  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
+    readFileSync(report, "utf8"),
+  ) as Record<string, number>;
+  return judged(
+    { passed: numPassedTests ?? 0, failed: numFailedTests ?? 0, skipped: (numPendingTests ?? 0) + (numTodoTests ?? 0) },
+    code,
+  );
+}
+
+async function lines(name: string, command: string[], env: Record<string, string> = {}): Promise<Count> {
+  const count: Count = { passed: 0, failed: 0, skipped: 0 };
+  const program = startProgram({
+    command,
+    env: { ...counts, ...env },
+    logFile: join(logs, `${name}.log`),
+    onLine: (line) => {
+      console.log(line);
+      if (/^(\d\d:\d\d\s+)?ok /.test(line)) count.passed++;
+      if (/^(\d\d:\d\d\s+)?FAIL /.test(line)) count.failed++;
+    },
+  });
+  running = program.stop;
+  const code = await program.exit;
+  return judged(count, code);
+}
+
+async function browser(): Promise<Count> {
+  const report = join(work, "playwright.json");
+  const database = await startEmbedded({ dataDir });
+  try {
+    const site = await startSite({ databaseUrl: database.url, dataDir, port: await freePort() });
+    try {
+      const code = await pass("playwright", ["npx", "playwright", "test", "--config", "e2e/playwright.config.ts"], {
+        INFRADEV_BASE_URL: site.url,
+        PLAYWRIGHT_JSON_OUTPUT_FILE: report,
+      });
+      const { stats } = JSON.parse(readFileSync(report, "utf8")) as {
+        stats: { expected: number; unexpected: number; skipped: number; flaky: number };
+      };
+      return judged({ passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped }, code);
+    } finally {
+      await site.stop();
+    }
+  } finally {
+    await database.stop();
+  }
+}
+
+await step("checks", () => lines("check", ["npx", "tsx", ".ci/check.ts"]));
+await step("unit tests", () => vitest("unit"));
+await step("database tests", () => vitest("db"));
+await step("runner tests", () => vitest("runner"));
+await step("demo: the bundled suite graded through the queue", () =>
+  lines("demo", ["npx", "tsx", "e2e/demo/main.ts", "--exit"], { INFRADEV_DATA_DIR: dataDir }),
+);
+await step("whole-system tests", () => vitest("e2e"));
+await step("browser tests", browser);
+
+console.log(
+  `\n${failedSteps.length === 0 ? "every step passed" : `failed: ${failedSteps.join("; ")}`} in ${minutes(performance.now() - started)}`,
+);
+if (total.failed === 0) rmSync(work, { recursive: true, force: true });
+else console.log(`logs: ${logs}`);
+console.log(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ""}`);
+process.exitCode = total.failed === 0 ? 0 : 1;
