@@ -231,3 +231,80 @@ function storableText(text: string): string {
 function storableJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === "string" ? storableText(part) : part));
 }
+
+/** Where an organization's self-made bundle of one patch belongs. */
+export interface VendorAttempt {
+  submissionId: string;
+  attemptId: string;
+}
+
+/**
+ * The attempt at a task with this patch in the organization's open submission of an entry; both are made where they are
+ * missing. A new submission is not published: a maintainer publishes it. Calls for one entry queue on its row.
+ */
+export async function ensureVendorAttempt(
+  tx: SqlRunner,
+  params: {
+    suiteId: number;
+    entryId: number;
+    organizationId: number;
+    taskId: number;
+    patchSha256: string;
+    patchBytes: number;
+  },
+): Promise<VendorAttempt> {
+  const { suiteId, entryId, organizationId, taskId, patchSha256, patchBytes } = params;
+  await tx`select 1 from entry where id = ${entryId} for update`;
+  const [open] = await tx<{ id: string }[]>`
+    select id from submission
+    where suite_id = ${suiteId} and entry_id = ${entryId} and organization_id = ${organizationId}
+      and published_at is null and withdrawn_at is null and source_id is null
+    order by created_at desc limit 1`;
+  const [made] = open
+    ? [open]
+    : await tx<{ id: string }[]>`
+        insert into submission (suite_id, entry_id, organization_id)
+        values (${suiteId}, ${entryId}, ${organizationId}) returning id`;
+  if (!made) throw new Error("the submission was not recorded");
+  const [same] = await tx<{ id: string }[]>`
+    select id from attempt
+    where submission_id = ${made.id} and task_id = ${taskId} and patch_sha256 = ${patchSha256}
+    order by ordinal limit 1`;
+  if (same) return { submissionId: made.id, attemptId: same.id };
+  const [attempt] = await tx<{ id: string }[]>`
+    insert into attempt (submission_id, task_id, ordinal, patch_sha256, patch_bytes)
+    select ${made.id}, ${taskId}, coalesce(max(ordinal), 0) + 1, ${patchSha256}, ${patchBytes}::int
+    from attempt where submission_id = ${made.id} and task_id = ${taskId}
+    returning id`;
+  if (!attempt) throw new Error("the attempt was not recorded");
+  return { submissionId: made.id, attemptId: attempt.id };
+}
+
+export interface UploadRow {
+  id: string;
+  keyid: string;
+  sha256: string;
+  bytes: number;
+}
+
+/** An upload of a self-made bundle; the same announcement again finds it. */
+export async function ensureUpload(
+  tx: SqlRunner,
+  params: { keyid: string; sha256: string; bytes: number },
+): Promise<string> {
+  const [known] = await tx<{ id: string }[]>`
+    select id from upload where keyid = ${params.keyid} and sha256 = ${params.sha256} and bytes = ${params.bytes}
+    order by created_at limit 1`;
+  if (known) return known.id;
+  const [made] = await tx<{ id: string }[]>`
+    insert into upload (id, keyid, sha256, bytes)
+    values (gen_random_uuid(), ${params.keyid}, ${params.sha256}, ${params.bytes}) returning id`;
+  if (!made) throw new Error("the upload was not recorded");
+  return made.id;
+}
+
+export async function findUpload(sql: SqlRunner, id: string): Promise<UploadRow | null> {
+  const [row] = await sql<UploadRow[]>`
+    select id, keyid, sha256, bytes from upload where id = ${id} and keyid is not null`;
+  return row ?? null;
+}

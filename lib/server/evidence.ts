@@ -5,8 +5,8 @@ import { InfraDevError } from "@/lib/contract/errors";
 import { type EvidenceResponse, evidenceResponseSchema } from "@/lib/contract/evidence-api";
 import { uuidSchema } from "@/lib/contract/scalars";
 import { publishedKeys, type ServerContext } from "./context";
+import { receiptOf } from "./ingest/receipt";
 import { inclusionOf } from "./log/tree";
-import { receiptOf } from "./runners/finish";
 
 /** All that the Verify button compares: signatures, digests, receipt, inclusion, and the figures as the pages show them. */
 export async function readEvidence(context: ServerContext, gradingId: string): Promise<EvidenceResponse> {

@@ -149,3 +149,15 @@ function tooLarge(limitBytes: number): InfraDevError {
     remedy: "send less at once",
   });
 }
+
+/** The value, or a 404 that names what was asked for. */
+export function found<T>(value: T | null, code: string, where: string): T {
+  if (value !== null) return value;
+  throw new InfraDevError("not-found", {
+    code,
+    message: "there is nothing under this name",
+    where: where.slice(0, 200),
+    rule: "names are those that /api/v1/suites and the pages link to",
+    remedy: "follow a link of the site, or list what there is with /api/v1/suites",
+  });
+}

@@ -1,17 +1,18 @@
 import "server-only";
 import type { HostRow } from "@/db/queries/hosts";
 import { findAcceptedGrading } from "@/db/queries/ingest";
-import { findLease, finishJob, finishLease, type LeaseRow, returnJob } from "@/db/queries/queue";
+import { findLease, finishLease, type LeaseRow } from "@/db/queries/queue";
 import { recomputeSubmission } from "@/db/queries/summaries";
-import { type DsseEnvelope, dsseEnvelopeSchema } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
-import { type FinishRequest, type FinishResponse, protocol } from "@/lib/contract/job";
+import type { FinishRequest, FinishResponse } from "@/lib/contract/job";
 import { fromBase64, utf8 } from "@/lib/evidence/bytes";
 import { verifySignature } from "@/lib/evidence/keys";
-import { announceJobs, announceTags } from "../announce";
+import { announceTags } from "../announce";
 import type { ServerContext } from "../context";
 import { ingestLeasedBundle } from "../ingest/ingest";
+import { receiptOf } from "../ingest/receipt";
 import { submissionTags } from "../ingest/submission-tags";
+import { endJob } from "./end-job";
 
 const verdicts = ["accepted", "late", "requeued", "recorded"] as const;
 
@@ -77,31 +78,6 @@ async function finishWithoutEvidence(
   return answer;
 }
 
-/** Ends the job of an active lease, or puts it back into the queue after a fault of the host. */
-export async function endJob(
-  tx: Parameters<typeof finishJob>[0],
-  lease: LeaseRow,
-  outcome: { status: FinishRequest["status"]; reason: string | null },
-): Promise<"requeued" | "recorded"> {
-  if (outcome.status === "infra") {
-    const returned = await returnJob(tx, {
-      jobId: lease.jobId,
-      hostId: lease.hostId,
-      countRetry: true,
-      maxRetries: protocol.infraRetries,
-      delaySeconds: protocol.infraRetryDelaysSeconds[lease.infraRetries] ?? 0,
-      reason: outcome.reason ?? "a fault of the host",
-    });
-    if (returned === "requeued") {
-      await announceJobs(tx);
-      return "requeued";
-    }
-    return "recorded";
-  }
-  await finishJob(tx, { jobId: lease.jobId, state: "finished", status: outcome.status, reason: outcome.reason });
-  return "recorded";
-}
-
 async function checkSignature(host: HostRow, lease: LeaseRow, request: FinishRequest): Promise<void> {
   const text = `${lease.id} ${request.status} ${request.bundleSha256 ?? "-"}`;
   const valid = host.spki && (await verifySignature(host.spki, utf8(text), fromBase64(request.signature)));
@@ -136,8 +112,4 @@ async function repeatedAnswer(
     gradingId: lease.gradingId,
     receipt: receiptOf(grading?.receipt ?? null),
   };
-}
-
-export function receiptOf(text: string | null): DsseEnvelope | null {
-  return text === null ? null : dsseEnvelopeSchema.parse(JSON.parse(text));
 }

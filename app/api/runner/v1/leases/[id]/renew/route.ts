@@ -1,0 +1,14 @@
+import { renewRequestSchema } from "@/lib/contract/job";
+import { getServerContext } from "@/lib/server/context";
+import { json, parseJsonBody, respond } from "@/lib/server/http";
+import { authenticateHost, requireLease } from "@/lib/server/runners/authenticate";
+import { renew } from "@/lib/server/runners/renew";
+
+export function POST(request: Request, { params }: { params: Promise<{ id: string }> }): Promise<Response> {
+  return respond(async () => {
+    const context = await getServerContext();
+    const host = await authenticateHost(context, request);
+    const lease = await requireLease(context, host, (await params).id);
+    return json(await renew(context, lease, await parseJsonBody(request, renewRequestSchema)));
+  });
+}

@@ -1,0 +1,327 @@
+import "server-only";
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { HostRow } from "@/db/queries/hosts";
+import {
+  type ExistingGrading,
+  findAcceptedGrading,
+  findAttemptForGrading,
+  findTask,
+  type IngestTask,
+  type NewGrading,
+  recordGrading,
+  recordReceipt,
+} from "@/db/queries/ingest";
+import { findLease, finishLease, type LeaseRow, type SqlRunner } from "@/db/queries/queue";
+import { recomputeSubmission } from "@/db/queries/summaries";
+import { bundlePaths, type DsseEnvelope, dssePayloadType, type PublishedKey } from "@/lib/contract/bundle";
+import { InfraDevError } from "@/lib/contract/errors";
+import type { FinishResponse } from "@/lib/contract/job";
+import { summarize } from "@/lib/contract/result";
+import type { GradingStatus, Tier } from "@/lib/contract/vocabulary";
+import { toHex, utf8 } from "@/lib/evidence/bytes";
+import { serializeEnvelope, signEnvelope } from "@/lib/evidence/dsse";
+import { type BundleContents, verifyBundle } from "@/lib/evidence/node/verify-bundle";
+import { buildReceiptStatement, differences } from "@/lib/evidence/statements";
+import type { Expectation } from "@/lib/evidence/verify-evidence";
+import { announceTags } from "../announce";
+import { publishedKeys, type ServerContext } from "../context";
+import { appendToLog } from "../log/append";
+import { candidateOf } from "../runners/candidate";
+import { endJob } from "../runners/end-job";
+import { failuresOf } from "./failures";
+import { receiptOf } from "./receipt";
+import { submissionTags } from "./submission-tags";
+
+/** What a receipt says about how a bundle was judged. */
+const policy = "infradev-ingest/1";
+
+/** Files of one bundle that are written to the blob store at the same time. */
+const parallelFiles = 8;
+
+/**
+ * Verifies what a lease delivers and records it in one transaction: outcomes, failures, labels, summaries, log record,
+ * receipt, and the end of lease and job. Anything that does not hold is refused and nothing changes. The same bundle
+ * for the same lease again gets the same answer; a lease that was lost gets its evidence kept as late, never scored.
+ */
+export async function ingestLeasedBundle(
+  context: ServerContext,
+  delivery: {
+    host: HostRow;
+    lease: LeaseRow;
+    status: GradingStatus;
+    bundleSha256: string;
+    reason: string | null;
+  },
+): Promise<FinishResponse> {
+  const { host, lease, bundleSha256 } = delivery;
+  const { sql } = context.database;
+  const existing = await findAcceptedGrading(sql, { bundleSha256 });
+  if (existing) return acceptedBefore(existing, lease);
+
+  const attempt = await findAttemptForGrading(sql, lease.attemptId);
+  const task = await findTask(sql, { id: lease.taskId });
+  if (!attempt || !task) throw new Error(`lease ${lease.id} has no attempt or task`);
+  const receivedAt = new Date();
+  const { contents, bytes, files } = await openBundle(context, bundleSha256, receivedAt, {
+    gradingId: lease.gradingId,
+    attemptId: lease.attemptId,
+    lease: { id: lease.id, nonce: lease.nonce },
+    suite: { slug: task.suite, version: task.suiteVersion },
+    task: task.slug,
+    gradingDigest: task.gradingDigest,
+    patchSha256: attempt.patchSha256,
+    candidate: candidateOf(attempt),
+    keyid: host.keyid ?? "",
+  });
+  checkAgainstTask(contents, task);
+  if (contents.result.status !== delivery.status) {
+    throw new InfraDevError("invalid", {
+      code: "finish.status-mismatch",
+      message: `the request says '${delivery.status}', the bundle's result says '${contents.result.status}'`,
+      where: "body#status",
+      rule: "a lease ends with the status that its evidence shows",
+      remedy: "finish with the status of result.json",
+    });
+  }
+
+  const { answer, tags } = await context.database.sql
+    .begin(async (tx) => {
+      const held = await findLease(tx, lease.id, true);
+      if (!held) throw new Error(`lease ${lease.id} vanished`);
+      const raced = await findAcceptedGrading(tx, { bundleSha256 });
+      if (raced) return { answer: acceptedBefore(raced, held), tags: [] };
+      if (held.finishStatus !== null) {
+        throw new InfraDevError("conflict", {
+          code: "finish.differs",
+          message: `the lease was finished as '${held.finishStatus}' meanwhile`,
+          where: held.id,
+          rule: "a lease is finished once",
+          remedy: "keep the first result",
+        });
+      }
+      const late = held.state !== "active";
+      await recordVerified(tx, task, contents, {
+        attemptId: held.attemptId,
+        leaseId: held.id,
+        nonce: held.nonce,
+        hostId: host.id,
+        tier: host.trusted && contents.result.sandboxed ? "verified" : "signed",
+        late,
+        receivedAt,
+        bundleSha256,
+        bundleBytes: bytes,
+        files,
+      });
+      const jobEnd = late
+        ? "recorded"
+        : await endJob(tx, held, {
+            status: contents.result.status,
+            reason: delivery.reason ?? contents.result.reason?.message ?? null,
+          });
+      const verdict = late ? "late" : jobEnd === "requeued" ? "requeued" : "accepted";
+      await finishLease(tx, {
+        leaseId: held.id,
+        state: late ? (held.state === "ended" ? "ended" : "lost") : "finished",
+        status: contents.result.status,
+        bundleSha256,
+        verdict,
+      });
+      const { receipt, touched } = await settle(context, tx, contents, {
+        submissionId: held.submissionId,
+        bundleSha256,
+        receivedAt,
+        verdict: late ? "late" : "accepted",
+      });
+      return { answer: { verdict, gradingId: held.gradingId, receipt } satisfies FinishResponse, tags: touched };
+    })
+    .catch(refuseUnstorable);
+  context.expireTags(tags);
+  return answer;
+}
+
+/** What a bundle holds that was verified against every expectation, with its files in the blob store. */
+export async function openBundle(
+  context: ServerContext,
+  bundleSha256: string,
+  receivedAt: Date,
+  expect: Omit<Expectation, "bundleSha256">,
+): Promise<{ contents: BundleContents; bytes: number; files: NewGrading["files"] }> {
+  const stored = await context.blobs.stat(bundleSha256);
+  if (!stored) {
+    throw new InfraDevError("conflict", {
+      code: "finish.bundle-not-uploaded",
+      message: "the bundle has not arrived",
+      where: `sha256 ${bundleSha256}`,
+      rule: "a bundle is uploaded whole before its lease is finished",
+      remedy: "announce the bundle, send its bytes, then finish",
+    });
+  }
+  const keys = (await publishedKeys(context)).keys.filter((key) => key.role !== "server");
+  const folder = join(context.dataDir, "ingest", randomUUID());
+  try {
+    const report = await verifyBundle(await context.blobs.localPath(bundleSha256), {
+      keys: keys satisfies PublishedKey[],
+      receivedAt,
+      expect: { ...expect, bundleSha256 },
+      extractTo: folder,
+    });
+    if (!report.ok || !report.contents) {
+      const failed = report.checks.find((check) => !check.ok)?.problem;
+      throw new InfraDevError(
+        failed?.code.startsWith("archive.") && failed.code.endsWith("size") ? "too-large" : "invalid",
+        failed ?? { code: "bundle.unverified", message: "the bundle could not be verified" },
+      );
+    }
+    const files = report.contents.files.filter((file) => file.path !== bundlePaths.sealed);
+    await storeFiles(context, folder, files);
+    return { contents: report.contents, bytes: stored.bytes, files };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function storeFiles(context: ServerContext, folder: string, files: NewGrading["files"]): Promise<void> {
+  const queue = [...files];
+  const worker = async () => {
+    for (let file = queue.pop(); file; file = queue.pop()) {
+      await context.blobs.adopt(join(folder, file.path), file.sha256);
+    }
+  };
+  await Promise.all(Array.from({ length: parallelFiles }, worker));
+}
+
+/** Compares the manifest inside the bundle with the task's own, and the sums with what its outcomes add up to. */
+export function checkAgainstTask(contents: BundleContents, task: IngestTask): void {
+  const [difference] = differences(task.manifest, contents.manifest);
+  if (difference) {
+    throw new InfraDevError("invalid", {
+      code: "bundle.manifest-mismatch",
+      message: `says ${difference.actual}, the suite's manifest says ${difference.expected}`,
+      where: `${bundlePaths.manifest}#${difference.path}`,
+      rule: "a task is graded by the manifest of its suite version",
+      remedy: `grade with suite ${task.suite} ${task.suiteVersion} as this server has it`,
+    });
+  }
+  const [wrong] = differences(
+    summarize(contents.result.tests, contents.result.status === "completed"),
+    contents.result.summary,
+  );
+  if (wrong) {
+    throw new InfraDevError("invalid", {
+      code: "result.summary",
+      message: `says ${wrong.actual}, its tests add up to ${wrong.expected}`,
+      where: `${bundlePaths.result}#summary.${wrong.path}`,
+      rule: "every aggregate is recomputed from the outcomes",
+      remedy: "grade again with a current runner",
+    });
+  }
+}
+
+type Settled = Pick<
+  NewGrading,
+  "attemptId" | "leaseId" | "nonce" | "hostId" | "late" | "receivedAt" | "bundleSha256" | "bundleBytes" | "files"
+> & { tier: Tier };
+
+/** Writes the grading's rows. */
+export async function recordVerified(
+  tx: SqlRunner,
+  task: IngestTask,
+  contents: BundleContents,
+  settled: Settled,
+): Promise<void> {
+  const { result } = contents;
+  await recordGrading(tx, task.id, {
+    ...settled,
+    id: result.gradingId,
+    keyid: contents.key.keyid,
+    status: result.status,
+    executor: result.executor,
+    sandboxed: result.sandboxed,
+    runnerVersion: contents.runResult.predicate.runner.version,
+    envelopes: contents.envelopes,
+    sums: contents.sums,
+    result,
+    host: contents.host,
+    guard: contents.guard,
+    failures: failuresOf(result, contents.manifest),
+  });
+}
+
+/** Recomputes the summaries, appends to the log, signs the receipt, and announces what changed. */
+export async function settle(
+  context: ServerContext,
+  tx: SqlRunner,
+  contents: BundleContents,
+  facts: { submissionId: string; bundleSha256: string; receivedAt: Date; verdict: "accepted" | "late" },
+): Promise<{ receipt: DsseEnvelope; touched: string[] }> {
+  const gradingId = contents.result.gradingId;
+  const receivedAt = facts.receivedAt.toISOString();
+  await recomputeSubmission(tx, facts.submissionId);
+  const { index, leafHash } = await appendToLog(
+    tx,
+    {
+      format: "infradev-log/1",
+      type: "bundle",
+      at: receivedAt,
+      gradingId,
+      bundleSha256: facts.bundleSha256,
+      verdict: facts.verdict,
+    },
+    gradingId,
+  );
+  const statement = buildReceiptStatement({
+    gradingId,
+    bundleSha256: facts.bundleSha256,
+    receivedAt,
+    policy,
+    verdict: facts.verdict,
+    log: { origin: context.serverName, index, leafHash: toHex(leafHash) },
+    sumsSha256: contents.sumsSha256,
+  });
+  const receipt = await signEnvelope(dssePayloadType, utf8(JSON.stringify(statement)), context.signer);
+  await recordReceipt(tx, { gradingId, receipt: serializeEnvelope(receipt) });
+  const touched = await submissionTags(tx, facts.submissionId);
+  await announceTags(tx, touched);
+  return { receipt, touched };
+}
+
+/** The same answer again for the same lease; a refusal for any other. */
+function acceptedBefore(existing: ExistingGrading, lease: LeaseRow): FinishResponse {
+  if (existing.leaseId !== lease.id) throw replayed(existing, lease.id);
+  return {
+    verdict: existing.late ? "late" : lease.verdict === "requeued" ? "requeued" : "accepted",
+    gradingId: existing.id,
+    receipt: receiptOf(existing.receipt),
+  };
+}
+
+export function replayed(existing: ExistingGrading, where: string): InfraDevError {
+  return new InfraDevError("conflict", {
+    code: "ingest.replayed",
+    message: `this bundle was accepted before, as grading ${existing.id}`,
+    where,
+    rule: "a bundle belongs to one grading, lease and nonce",
+    remedy: "grade again; each lease brings evidence of its own",
+  });
+}
+
+/** What a well-signed bundle may still hold that no column can: a number or a date out of any range. */
+export function refuseUnstorable(error: unknown): never {
+  const code = (error as { code?: unknown }).code;
+  if (!(error instanceof InfraDevError) && typeof code === "string" && /^22/.test(code)) {
+    throw new InfraDevError(
+      "invalid",
+      {
+        code: "bundle.out-of-range",
+        message: `a value of the bundle cannot be stored: ${(error as Error).message}`,
+        where: bundlePaths.result,
+        rule: "numbers and times lie within what 32-bit counters, doubles and calendars hold",
+        remedy: "grade again with a current runner",
+      },
+      { cause: error },
+    );
+  }
+  throw error;
+}
