@@ -1,0 +1,124 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type LoadedTask, loadTask } from "../suites/load";
+import { sealTask } from "../suites/seal";
+
+/** The one source file that a candidate of the tiny task is to change. */
+export const answerPath = "tiny/answer.py";
+export const baseAnswer = `"""What each rank answers."""
+
+
+def answer(rank: int) -> int:
+    return 0
+`;
+/** The honest change; the self-test's control. */
+export const honestAnswer = baseAnswer.replace("return 0", "return 42 + rank");
+
+const officialTest = `import os
+
+from tiny.answer import answer
+
+
+def test_answer():
+    rank = int(os.environ["RANK"])
+    assert answer(rank) == 42 + rank
+
+
+def test_answers_of_others():
+    assert [answer(rank) for rank in range(4)] == [42, 43, 44, 45]
+`;
+
+const probe = `import os
+
+from tiny.answer import answer
+
+
+def test_is_a_plain_number():
+    assert type(answer(int(os.environ["RANK"]))) is int
+
+
+def test_large_ranks():
+    assert answer(1000) == 1042
+`;
+
+const official = ["tests/test_answer.py::test_answer", "tests/test_answer.py::test_answers_of_others"];
+const probes = ["probes/test_probe.py::test_large_ranks"];
+const passing = ["probes/test_probe.py::test_is_a_plain_number"];
+
+const entryOf = (id: string) => [
+  id,
+  {
+    kind: id.startsWith("probes/") ? "probe" : "official",
+    group: id.startsWith("probes/") ? "probes-2" : "official-2",
+    property: "value",
+    needs: { ranks: 2 },
+    requirement: "each rank answers 42 plus its number",
+  },
+];
+
+const taskToml = `version = "1.0"
+
+[metadata]
+name = "The answer of each rank"
+
+[metadata.infradev]
+format = "1"
+slug = "selftest"
+repo = "infradev/tiny"
+category = "training"
+type = "feature"
+base_path = "../base"
+base_tree = ""
+env_key = "python-stdlib"
+gpus_agent = 0
+gpus_grade = 0
+min_gpu_memory_mb = 0
+protected_paths = ["tests/", "conftest.py", "pytest.ini", "setup.cfg", "tox.ini", "pyproject.toml"]
+
+[[metadata.infradev.prompts]]
+id = "interface"
+file = "instruction.md"
+default = true
+
+[[metadata.infradev.groups]]
+id = "official-2"
+launcher = "ranks"
+nproc = 2
+isolation = "group"
+timeout_sec = 30
+test_timeout_sec = 4
+
+[[metadata.infradev.groups]]
+id = "probes-2"
+launcher = "ranks"
+nproc = 2
+isolation = "group"
+timeout_sec = 30
+test_timeout_sec = 4
+`;
+
+/** Writes a task of one function and two ranks below `dir`, seals and loads it. */
+export async function writeTinyTask(dir: string): Promise<LoadedTask> {
+  const testsFile = {
+    FAIL_TO_PASS: [...official, ...probes],
+    PASS_TO_PASS: passing,
+    tests: Object.fromEntries([...official, ...probes, ...passing].map(entryOf)),
+  };
+  const files: Record<string, string> = {
+    "base/tiny/__init__.py": "",
+    [`base/${answerPath}`]: baseAnswer,
+    "selftest/task.toml": taskToml,
+    "selftest/instruction.md": "Make `tiny.answer.answer(rank)` return 42 plus the rank.\n",
+    "selftest/interfaces.json": "[]\n",
+    "selftest/tests/tests.json": JSON.stringify(testsFile, null, 2),
+    "selftest/tests/official/tests/test_answer.py": officialTest,
+    "selftest/tests/probes/test_probe.py": probe,
+  };
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(dir, path)), { recursive: true });
+    await writeFile(join(dir, path), text);
+  }
+  const taskDir = join(dir, "selftest");
+  await sealTask(taskDir);
+  return await loadTask(taskDir);
+}

@@ -1,0 +1,275 @@
+import { z } from "zod";
+import { InfraDevError } from "@/lib/contract/errors";
+import { hostFactsSchema, type Result } from "@/lib/contract/result";
+import { instantSchema, sha256Schema, slugSchema } from "@/lib/contract/scalars";
+import { testIdSchema } from "@/lib/contract/task";
+import { executors, gradingStatuses, outcomeStatuses } from "@/lib/contract/vocabulary";
+import type { LoadedTask } from "./load";
+
+/** One grading of the gate: which reference patch, and which repeat of it. */
+export type GateItem = { patch: string; repeat: number };
+
+const gradingSchema = z.object({
+  patch: z.string(),
+  repeat: z.int().positive(),
+  status: z.enum(gradingStatuses),
+  reason: z.string().nullable(),
+  resolved: z.boolean(),
+  officialResolved: z.boolean(),
+  durationMs: z.number(),
+  /** Peak resident memory of a rank, in MiB, the largest over launches and ranks; null where nothing measured it. */
+  peakMemoryMb: z.number().nullable(),
+  tests: z.array(
+    z.object({
+      id: testIdSchema,
+      status: z.enum(outcomeStatuses),
+      durationMs: z.number().nullable(),
+      /** Growth of a rank's peak resident memory during the test, in MiB, the largest over ranks. */
+      peakMemoryMb: z.number().nullable(),
+    }),
+  ),
+});
+export type GateGrading = z.infer<typeof gradingSchema>;
+
+/** What one run of `task validate` saw, whole or a shard. Signed as a DSSE envelope; kept outside the task's digests. */
+export const validationSchema = z.object({
+  format: z.literal("infradev-validation/1"),
+  suite: z.object({ slug: slugSchema, version: z.string() }),
+  task: slugSchema,
+  gradingDigest: sha256Schema,
+  promptDigests: z.record(z.string(), sha256Schema),
+  runnerVersion: z.string(),
+  executor: z.enum(executors),
+  host: hostFactsSchema,
+  startedAt: instantSchema,
+  finishedAt: instantSchema,
+  /** Repeats of gold that the whole validation has. */
+  repeats: z.int().positive(),
+  gradings: z.array(gradingSchema),
+  /** Of the self-test: exploits run and those that passed; null in shards that did not run it. */
+  exploits: z.object({ run: z.int(), passed: z.array(z.string()), controlResolved: z.boolean() }).nullable(),
+});
+export type Validation = z.infer<typeof validationSchema>;
+export const validationPayloadType = "application/vnd.infradev.validation+json";
+
+/** Every grading of the gate, in its order: nop, gold `repeats` times, each mutant. */
+export function gateItems(task: Pick<LoadedTask, "mutants">, repeats: number): GateItem[] {
+  return [
+    { patch: "nop", repeat: 1 },
+    ...Array.from({ length: repeats }, (_, index) => ({ patch: "gold", repeat: index + 1 })),
+    ...task.mutants.map((mutant) => ({ patch: `mutant-${mutant.number}`, repeat: 1 })),
+  ];
+}
+
+export type Shard = { index: number; count: number };
+
+/** Reads `2/5`. */
+export function parseShard(text: string): Shard {
+  const match = /^(\d+)\/(\d+)$/.exec(text);
+  const shard = { index: Number(match?.[1]), count: Number(match?.[2]) };
+  if (match && shard.index >= 1 && shard.index <= shard.count) return shard;
+  throw new InfraDevError("invalid", {
+    code: "usage.shard",
+    message: `'${text}' is no shard`,
+    where: "--shard",
+    rule: "<index>/<count>, the index counted from 1",
+    remedy: "for example --shard 1/3, --shard 2/3, --shard 3/3, and then --merge",
+  });
+}
+
+/** The items of one shard; the first shard of each task runs the exploits. */
+export function itemsOfShard(items: readonly GateItem[], shard: Shard): GateItem[] {
+  return items.filter((_, index) => index % shard.count === shard.index - 1);
+}
+
+/** A grading's result as the report keeps it. */
+export function gateGradingOf(
+  item: GateItem,
+  result: Result,
+  memory: { peakMemoryMb: number | null; ofTest: ReadonlyMap<string, number> },
+): GateGrading {
+  return {
+    ...item,
+    status: result.status,
+    reason: result.reason === null ? null : `${result.reason.code}: ${result.reason.message}`,
+    resolved: result.summary.resolved,
+    officialResolved: result.summary.officialResolved,
+    durationMs: result.durationMs,
+    peakMemoryMb: memory.peakMemoryMb,
+    tests: result.tests.map(({ id, status, durationMs }) => ({
+      id,
+      status,
+      durationMs,
+      peakMemoryMb: memory.ofTest.get(id) ?? null,
+    })),
+  };
+}
+
+/** Joins reports of shards of one task. Throws `validation.*` where they are not of the same thing. */
+export function mergeValidations(reports: readonly Validation[]): Validation {
+  const [first, ...rest] = reports;
+  if (first === undefined) throw new Error("at least one report is merged");
+  for (const other of rest) {
+    for (const field of ["task", "gradingDigest", "executor", "repeats", "runnerVersion"] as const) {
+      if (other[field] === first[field]) continue;
+      throw new InfraDevError("conflict", {
+        code: "validation.mixed",
+        message: `the reports differ in '${field}': ${first[field]} and ${other[field]}`,
+        where: field,
+        rule: "reports of one task, one grading digest, one executor and one runner version are merged",
+        remedy: "run the shards of the older report again",
+      });
+    }
+  }
+  const gradings = new Map<string, GateGrading>();
+  for (const grading of reports.flatMap((report) => report.gradings)) {
+    const key = `${grading.patch}#${grading.repeat}`;
+    if (gradings.has(key)) {
+      throw new InfraDevError("conflict", {
+        code: "validation.twice",
+        message: `two reports hold the grading ${key}`,
+        rule: "each grading of the gate counts once, so that no failed one is left out",
+        remedy: "merge reports of different shards",
+      });
+    }
+    gradings.set(key, grading);
+  }
+  const starts = reports.map((report) => report.startedAt).sort();
+  const ends = reports.map((report) => report.finishedAt).sort();
+  return {
+    ...first,
+    startedAt: starts[0] ?? first.startedAt,
+    finishedAt: ends.at(-1) ?? first.finishedAt,
+    gradings: [...gradings.values()],
+    exploits: reports.find((report) => report.exploits !== null)?.exploits ?? null,
+  };
+}
+
+export type GateRule = { rule: string; ok: boolean; found: string };
+export type TestStatistics = {
+  id: string;
+  kind: string;
+  property: string;
+  required: boolean;
+  medianMs: number | null;
+  peakMemoryMb: number | null;
+  /** Share of gold's repeats in which the test did not pass. */
+  flakeRate: number;
+  /** Mutants whose grading this test did not pass. */
+  rejects: string[];
+};
+export type GateVerdict = { admitted: boolean; complete: boolean; rules: GateRule[]; tests: TestStatistics[] };
+
+const median = (values: readonly number[]): number | null => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  if (sorted.length === 0) return null;
+  return sorted.length % 2 === 1 ? (sorted[middle] ?? null) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
+};
+
+/** The gate: what must hold before a task enters a suite. A report that is not complete admits nothing. */
+export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Validation): GateVerdict {
+  const rules: GateRule[] = [];
+  const tests = task.manifest.tests;
+  const of = (patch: string) => report.gradings.filter((grading) => grading.patch === patch);
+  const statusIn = (grading: GateGrading, id: string) =>
+    grading.tests.find((test) => test.id === id)?.status ?? "not-run";
+  const planned = gateItems(task, report.repeats);
+  const lacking = planned.filter((item) => !of(item.patch).some((grading) => grading.repeat === item.repeat));
+  const complete = lacking.length === 0 && report.exploits !== null;
+
+  const failToPass = tests.filter((test) => test.expectation === "f2p");
+  for (const nop of of("nop")) {
+    const passing = failToPass.filter((test) => statusIn(nop, test.id) === "passed");
+    rules.push({
+      rule: "nop fails every f2p test",
+      ok: nop.status === "completed" && passing.length === 0,
+      found:
+        nop.status !== "completed"
+          ? `${nop.status}: ${nop.reason}`
+          : passing.length === 0
+            ? `${failToPass.length} of ${failToPass.length} fail`
+            : `passes ${passing.map((test) => test.id).join(", ")}`,
+    });
+    const broken = tests.filter((t) => t.expectation === "p2p" && t.required && statusIn(nop, t.id) !== "passed");
+    rules.push({
+      rule: "nop passes every required p2p test",
+      ok: broken.length === 0,
+      found:
+        broken.length === 0 ? "all pass" : broken.map((test) => `${test.id}: ${statusIn(nop, test.id)}`).join(", "),
+    });
+  }
+  const gold = of("gold");
+  if (gold.length > 0) {
+    const resolved = gold.filter((grading) => grading.resolved).length;
+    const failing = new Set(
+      gold.flatMap((grading) =>
+        tests
+          .filter((t) => t.required && statusIn(grading, t.id) !== "passed")
+          .map((t) => `${t.id}: ${statusIn(grading, t.id)}`),
+      ),
+    );
+    rules.push({
+      rule: `gold passes all that is required, ${report.repeats} of ${report.repeats}`,
+      ok: resolved === gold.length,
+      found: `${resolved} of ${gold.length}${failing.size > 0 ? `; ${[...failing].join(", ")}` : ""}`,
+    });
+  }
+  for (const mutant of task.mutants) {
+    for (const grading of of(`mutant-${mutant.number}`)) {
+      const officialMissed = tests.filter(
+        (t) => t.kind === "official" && t.required && statusIn(grading, t.id) !== "passed",
+      );
+      const rejecting = tests.filter((t) => t.kind === "probe" && t.required && statusIn(grading, t.id) !== "passed");
+      rules.push({
+        rule: `mutant ${mutant.number} (${mutant.name}) passes the official tests and fails a probe`,
+        ok: grading.status === "completed" && grading.officialResolved && !grading.resolved,
+        found:
+          grading.status !== "completed"
+            ? `${grading.status}: ${grading.reason}`
+            : officialMissed.length > 0
+              ? `official: ${officialMissed.map((t) => `${t.id} ${statusIn(grading, t.id)}`).join(", ")}`
+              : `${rejecting.length} of ${tests.filter((t) => t.kind === "probe" && t.required).length} probes reject it`,
+      });
+    }
+  }
+  if (report.exploits !== null) {
+    const { run, passed, controlResolved } = report.exploits;
+    rules.push({
+      rule: "each exploit of the self-test is caught",
+      ok: passed.length === 0 && controlResolved,
+      found: !controlResolved
+        ? "the honest control does not resolve"
+        : passed.length === 0
+          ? `${run} of ${run} caught`
+          : `passed: ${passed.join(", ")}`,
+    });
+  }
+  if (!complete) {
+    const what = [
+      ...lacking.map((item) => `${item.patch}#${item.repeat}`),
+      ...(report.exploits === null ? ["exploits"] : []),
+    ];
+    rules.push({ rule: "every grading of the gate was made", ok: false, found: `lacking ${what.join(", ")}` });
+  }
+  const rejecters = report.gradings.filter((grading) => grading.patch.startsWith("mutant-"));
+  return {
+    admitted: complete && rules.every((rule) => rule.ok),
+    complete,
+    rules,
+    tests: tests.map((test) => {
+      const runs = gold.flatMap((grading) => grading.tests.filter((each) => each.id === test.id));
+      const memory = runs.flatMap((run) => (run.peakMemoryMb === null ? [] : [run.peakMemoryMb]));
+      return {
+        id: test.id,
+        kind: test.kind,
+        property: test.property,
+        required: test.required,
+        medianMs: median(runs.flatMap((run) => (run.durationMs === null ? [] : [run.durationMs]))),
+        peakMemoryMb: memory.length === 0 ? null : Math.max(...memory),
+        flakeRate: gold.length === 0 ? 0 : gold.filter((g) => statusIn(g, test.id) !== "passed").length / gold.length,
+        rejects: rejecters.filter((g) => statusIn(g, test.id) !== "passed").map((g) => g.patch),
+      };
+    }),
+  };
+}
