@@ -88,9 +88,11 @@ async function launch(dataDir: string, home: string, settings: Record<string, st
   if (!existsSync(join(cluster, "PG_VERSION"))) initialize(launcher, home, cluster, passwordFile);
   const password = readFileSync(passwordFile, "utf8").trim();
   const logFile = join(home, "server.log");
+  const lastPort = readLastPort(dataDir);
 
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
+    // The last port is taken again where it is free, so that programs which know the address survive a restart.
+    const port = lastPort !== null && (await isFreePort(lastPort)) ? lastPort : await freePort();
     const log = openSync(logFile, "a");
     const flags = [
       "-D",
@@ -121,7 +123,11 @@ async function launch(dataDir: string, home: string, settings: Record<string, st
       return { ...address, startedHere: true, stop: async () => void (await stopEmbedded(dataDir)) };
     }
     if (pid !== undefined && !exited) process.kill(pid, "SIGQUIT");
-    if (attempt < 3) continue;
+    if (attempt < 3) {
+      // After a kill the old backends need a moment to see that their parent is gone.
+      await sleep(1000);
+      continue;
+    }
     throw new InfraDevError("unavailable", {
       code: "database.does-not-start",
       message: `the embedded Postgres did not start: ${lastLines(logFile)}`,
@@ -351,6 +357,15 @@ export function freePort(): Promise<number> {
   });
 }
 
+/** True when nothing listens on a port of 127.0.0.1. */
+export function isFreePort(port: number): Promise<boolean> {
+  return new Promise((settle) => {
+    const server = createServer();
+    server.once("error", () => settle(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => settle(true)));
+  });
+}
+
 /** True while a process exists and is not a zombie that waits to be reaped. */
 function isAlive(pid: number): boolean {
   try {
@@ -360,6 +375,14 @@ function isAlive(pid: number): boolean {
   }
   const stat = readFileOr(`/proc/${pid}/stat`, "");
   return stat === "" || stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) !== "Z";
+}
+
+function readLastPort(dataDir: string): number | null {
+  try {
+    return (JSON.parse(readFileSync(addressFileOf(dataDir), "utf8")) as EmbeddedAddress).port;
+  } catch {
+    return null;
+  }
 }
 
 function readFileOr(path: string, otherwise: string): string {

@@ -10,11 +10,10 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../db/embedded";
+import { freePort, isFreePort } from "../db/embedded";
 import { InfraDevError } from "../lib/contract/errors";
 
 export const repositoryRoot = fileURLToPath(new URL("..", import.meta.url));
@@ -232,12 +231,7 @@ export async function startSite(options: { databaseUrl: string; dataDir: string;
 
 /** The wanted port if it is free; else a free one, unless the port was asked for by name. */
 export async function choosePort(wanted: number, asked: boolean): Promise<{ port: number; busy: boolean }> {
-  const free = await new Promise<boolean>((settle) => {
-    const server = createServer();
-    server.once("error", () => settle(false));
-    server.listen(wanted, "127.0.0.1", () => server.close(() => settle(true)));
-  });
-  if (free) return { port: wanted, busy: false };
+  if (await isFreePort(wanted)) return { port: wanted, busy: false };
   if (asked)
     throw new InfraDevError("conflict", {
       code: "site.port-busy",
