@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { crc32, deflateRawSync } from "node:zlib";
 import type { Candidate, PublishedKey } from "../contract/bundle";
 import type { Guard, HostFacts, Launch, RankOutcome, Result, RunLock, TestOutcome } from "../contract/result";
 import { summarize } from "../contract/result";
@@ -9,8 +10,11 @@ import type { Manifest, ManifestTest } from "../contract/task";
 import type { GradingStatus, OutcomeStatus } from "../contract/vocabulary";
 import type { Signer } from "./keys";
 import { generateKeyPair, publishedKeyOf } from "./keys";
+import { readBundleEntries } from "./node/bundle-reader";
 import type { WrittenBundle } from "./node/bundle-writer";
 import { writeBundle } from "./node/bundle-writer";
+import { gzipHeader, gzipTrailer } from "./node/gzip-format";
+import { blockBytes, encodeHeader, paddingOf } from "./node/tar-format";
 
 /** Payloads and bundles for tests: made up, named synthetic, valid in every schema and sum. */
 
@@ -295,6 +299,34 @@ export async function makeTestPayload(
     ...overrides.files,
   });
   return { result, manifest };
+}
+
+/** Packs entries in the order given, with headers of one's own where given: for archives that must be refused. */
+export function packArchive(entries: readonly { path: string; bytes: Uint8Array; header?: Uint8Array }[]): Buffer {
+  const tar = Buffer.concat([
+    ...entries.flatMap(({ path, bytes, header }) => [
+      header ?? encodeHeader(path, bytes.length),
+      bytes,
+      new Uint8Array(paddingOf(bytes.length)),
+    ]),
+    new Uint8Array(2 * blockBytes),
+  ]);
+  return gzipOf(tar);
+}
+
+/** One canonical gzip member over the bytes. */
+export const gzipOf = (bytes: Uint8Array): Buffer =>
+  Buffer.concat([gzipHeader, deflateRawSync(bytes), gzipTrailer(crc32(bytes), bytes.length)]);
+
+/** Reads a good archive whole into memory. */
+export async function unpackArchive(path: string): Promise<{ path: string; bytes: Buffer }[]> {
+  const entries = [];
+  for await (const entry of readBundleEntries(path)) {
+    const parts = [];
+    for await (const chunk of entry.content) parts.push(Buffer.from(chunk));
+    entries.push({ path: entry.path, bytes: Buffer.concat(parts) });
+  }
+  return entries;
 }
 
 export interface TestBundleOptions extends TestPayloadOverrides {
