@@ -132,11 +132,12 @@ export async function recomputeSubmission(tx: SqlRunner, submissionId: string): 
     group by task.category`;
 }
 
-/** Recomputes every submission that holds a grading signed by the key, and answers their ids. */
+/** Submissions that hold a grading signed by the key, in the order in which they may be locked. */
 export async function listSubmissionsOfKey(sql: SqlRunner, keyid: string): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select distinct attempt.submission_id as id
     from grading join attempt on attempt.id = grading.attempt_id
-    where grading.keyid = ${keyid}`;
+    where grading.keyid = ${keyid}
+    order by id`;
   return rows.map((row) => row.id);
 }
