@@ -102,8 +102,8 @@ export const launchSchema = z.object({
   tests: z.array(testIdSchema),
   startedAt: instantSchema,
   durationMs: z.number().nonnegative(),
-  /** Why the parent ended it, null when every rank ended by itself. */
-  killed: z.enum(["test-timeout", "group-timeout", "canceled", "output-limit"]).nullable(),
+  /** Why the parent ended it, null when every rank ended by itself; `rank-lost`: the others waited for one that died. */
+  killed: z.enum(["test-timeout", "group-timeout", "rank-lost", "canceled", "output-limit"]).nullable(),
   exits: z.array(z.object({ rank: z.int(), code: z.int().nullable(), signal: z.string().nullable() })),
 });
 export type Launch = z.infer<typeof launchSchema>;

@@ -29,7 +29,9 @@ const ownFrames = (failure: Pick<FailureDetail, "frames">) =>
  * product code raises is an exception like any other.
  */
 export function isAssertion(failure: Pick<FailureDetail, "mro" | "frames">): boolean {
-  const asserted = failure.mro.some((name) => name === "AssertionError" || name === "_pytest.outcomes.Failed");
+  const asserted =
+    failure.mro.includes("AssertionError") ||
+    (failure.mro[0] === "Failed" && failure.mro.includes("_pytest.outcomes.OutcomeException"));
   return asserted && ownFrames(failure).at(-1)?.origin !== "project";
 }
 
@@ -116,8 +118,7 @@ const rules: readonly Rule[] = [
   },
   {
     id: "exception-state",
-    apply: ({ failure }) =>
-      failure !== null && isLostInState(failure) ? { type: "state-lifecycle", tags: [] } : null,
+    apply: ({ failure }) => (failure !== null && isLostInState(failure) ? { type: "state-lifecycle", tags: [] } : null),
   },
   { id: "exception", apply: () => ({ type: "execution-api", tags: [] }) },
 ];

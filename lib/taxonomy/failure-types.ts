@@ -22,8 +22,7 @@ export const failureTypes = [
   {
     class: "behavioral",
     type: "condition-specific",
-    meaning:
-      "right in general, wrong under one configuration (world size, parallel layout, flag, edge input)",
+    meaning: "right in general, wrong under one configuration (world size, parallel layout, flag, edge input)",
   },
   { class: "behavioral", type: "value", meaning: "wrong result in general" },
 ] as const satisfies readonly FailureType[];

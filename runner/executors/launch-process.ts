@@ -93,7 +93,7 @@ export async function startLaunchProcess(request: LaunchRequest, options: SpawnO
   const stdio: StdioOptions = Array<"pipe">(controlDescriptor + 1 + nproc * 3).fill("pipe");
   const child = spawn(options.program, [...options.args], {
     cwd: options.cwd,
-    env: options.env,
+    env: options.env as NodeJS.ProcessEnv,
     detached: options.detached,
     stdio,
   });

@@ -1,0 +1,281 @@
+import { createHash } from "node:crypto";
+import { mkdir, readFile, realpath, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { parse as parseToml } from "smol-toml";
+import { z } from "zod";
+import type { Candidate } from "@/lib/contract/bundle";
+import { InfraDevError } from "@/lib/contract/errors";
+import { type Guard, type Result, type RunLock, resultSchema, summarize } from "@/lib/contract/result";
+import type { SuiteFile } from "@/lib/contract/task";
+import type { GradingStatus } from "@/lib/contract/vocabulary";
+import { bwrapExecutor } from "../executors/bwrap";
+import type { ExecutorKind, ExecutorSession } from "../executors/executor";
+import { processExecutor } from "../executors/process";
+import { launcherFolder } from "../executors/python-folder";
+import type { LoadedTask } from "../suites/load";
+import { launchEnv, type RunRecord, runGroups } from "./groups";
+import { collectHostFacts } from "./host";
+import { mergeTest } from "./merge";
+import { writePayload } from "./payload";
+import type { ProgressEvent } from "./progress";
+import { ensurePython, type PythonRuntime } from "./python-runtime";
+import { createRedactor } from "./redact";
+import { prepareWorkspace, type Workspace } from "./workspace";
+
+export type { ProgressEvent } from "./progress";
+
+const outputBytes = 16 * 1024 * 1024;
+const defaultMemoryMb = 4096;
+
+const executorKinds: Record<GradeInput["executor"], ExecutorKind> = { bwrap: bwrapExecutor, process: processExecutor };
+
+export type GradeInput = {
+  task: LoadedTask;
+  suite: Pick<SuiteFile, "slug" | "version">;
+  patch: Uint8Array;
+  candidate: Candidate;
+  gradingId: string;
+  attemptId: string | null;
+  lease: { id: string; nonce: string } | null;
+  executor: "bwrap" | "process";
+  /** An empty or absent folder for this grading alone; `payload/` and `sealed/` stay in it, the rest is removed. */
+  workDir: string;
+  onProgress?: ((event: ProgressEvent) => void) | undefined;
+  signal?: AbortSignal | undefined;
+  runnerVersion: string;
+  /** A Python found before; looked for, and made where only pytest is missing, by default. */
+  python?: PythonRuntime | undefined;
+};
+
+export type Graded = {
+  /** The whole result, redacted; the payload's `result.json` lacks what would reveal hidden probes. */
+  result: Result;
+  payloadDir: string;
+  /** What would reveal hidden probes, null where probes are open. */
+  sealedDir: string | null;
+};
+
+type Ending = { status: GradingStatus; reason: Result["reason"] };
+
+/**
+ * Grades one patch: checkout, strict apply, launches, merge, classification, and the files of the bundle's payload.
+ * What the candidate does ends in the result's status. Throws an `InfraDevError` only where no grading can begin
+ * (no Python, no sandbox, a damaged task) or nothing can be written any more.
+ */
+export async function gradeTask(input: GradeInput): Promise<Graded> {
+  const startedAt = new Date();
+  const startedMs = performance.now();
+  const python = input.python ?? (await ensurePython());
+  await mkdir(input.workDir, { recursive: true }).catch((cause) => {
+    throw storageError(cause, input.workDir) ?? cause;
+  });
+  const workDir = await realpath(input.workDir);
+  const scratch = join(workDir, "scratch");
+  const session = await executorKinds[input.executor].prepare({ python, workDir: scratch });
+  try {
+    const { workspace, record, ending } = await execute(input, session, scratch);
+    const finishedAt = new Date();
+    const completed = ending.status === "completed";
+    const tests = input.task.manifest.tests.map((test) =>
+      mergeTest(test, record?.outcomes.get(test.id) ?? [], record?.resources.get(test.id) ?? [], completed),
+    );
+    const known = new Set(input.task.manifest.tests.map(({ id }) => id));
+    const extra = new Set(record?.launches.flatMap((launched) => launched.extra).filter((id) => !known.has(id)));
+    const result: Result = {
+      format: "infradev-result/1",
+      gradingId: input.gradingId,
+      suite: { slug: input.suite.slug, version: input.suite.version },
+      task: input.task.manifest.task.slug,
+      status: ending.status,
+      reason: ending.reason,
+      executor: input.executor,
+      sandboxed: session.sandboxed,
+      startedAt: startedAt.toISOString(),
+      finishedAt: finishedAt.toISOString(),
+      durationMs: performance.now() - startedMs,
+      summary: summarize(tests, completed),
+      launches: record?.launches.map(({ launch }) => launch) ?? [],
+      tests,
+      extraTests: [...extra].slice(0, 1000).map((id) => ({ id: id.slice(0, 400), status: "not-run" })),
+    };
+    input.onProgress?.({ type: "stage", stage: "bundling" });
+    const graded = await writeEvidence(input, { result, record, workspace, python, workDir, scratch });
+    input.onProgress?.({
+      type: "finished",
+      status: result.status,
+      passed: result.summary.requiredPassed,
+      required: result.summary.requiredTotal,
+    });
+    return graded;
+  } catch (error) {
+    throw storageError(error, workDir) ?? error;
+  } finally {
+    await session.collect();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+type Executed = { workspace: Workspace | null; record: RunRecord | null; ending: Ending };
+
+async function execute(input: GradeInput, session: ExecutorSession, scratch: string): Promise<Executed> {
+  let workspace: Workspace | null = null;
+  try {
+    input.onProgress?.({ type: "stage", stage: "checkout" });
+    const prepared = await prepareWorkspace(input.task, input.patch, scratch);
+    if ("code" in prepared) {
+      return { workspace: null, record: null, ending: { status: "patch-rejected", reason: prepared } };
+    }
+    workspace = prepared;
+    input.onProgress?.({ type: "stage", stage: "launching" });
+    const record = await runGroups({
+      task: input.task,
+      session,
+      workspace,
+      workDir: scratch,
+      memoryMb: await memoryLimitMb(input.task.dir),
+      outputBytes,
+      signal: input.signal,
+      onProgress: input.onProgress,
+    });
+    return { workspace, record, ending: endingOf(record, input.signal) };
+  } catch (error) {
+    const known = storageError(error, scratch) ?? error;
+    if (!(known instanceof InfraDevError) || known.code.startsWith("task.")) throw known;
+    const { code, message, remedy } = known.problem;
+    const reason = { code, message, evidence: remedy === undefined ? [] : [`remedy: ${remedy}`] };
+    return { workspace, record: null, ending: { status: "infra", reason } };
+  }
+}
+
+function endingOf(record: RunRecord, signal: AbortSignal | undefined): Ending {
+  if (record.tampered) {
+    const evidence = record.guard.findings.map(({ code, message }) => `${code}: ${message}`).slice(0, 20);
+    return {
+      status: "tampered",
+      reason: { code: "guard.tampered", message: "the grading was tampered with from inside", evidence },
+    };
+  }
+  if (signal?.aborted) {
+    return {
+      status: "canceled",
+      reason: { code: "grading.canceled", message: "the grading was canceled", evidence: [] },
+    };
+  }
+  if (record.infra !== null) return { status: "infra", reason: { code: "launch.failed", ...record.infra } };
+  return { status: "completed", reason: null };
+}
+
+type Evidence = {
+  result: Result;
+  record: RunRecord | null;
+  workspace: Workspace | null;
+  python: PythonRuntime;
+  workDir: string;
+  scratch: string;
+};
+
+async function writeEvidence(input: GradeInput, evidence: Evidence): Promise<Graded> {
+  const { result, record, workspace, python, workDir, scratch } = evidence;
+  const { manifest } = input.task;
+  const payloadDir = join(workDir, "payload");
+  const sealedDir = manifest.suite.probes === "hidden" ? join(workDir, "sealed") : null;
+  const guard: Guard = {
+    format: "infradev-guard/1",
+    canaries: record?.guard.canaries ?? [],
+    restoredPaths: workspace?.restoredPaths ?? [],
+    findings: record?.guard.findings ?? [],
+  };
+  const runLock: RunLock = {
+    format: "infradev-run-lock/1",
+    suite: result.suite,
+    task: {
+      slug: manifest.task.slug,
+      gradingDigest: manifest.digests.grading,
+      baseTree: manifest.task.baseTree,
+    },
+    patchSha256: createHash("sha256").update(input.patch).digest("hex"),
+    environment: {
+      key: manifest.task.envKey,
+      executor: input.executor,
+      python: python.version,
+      pytest: python.pytest,
+      digests: [
+        ...(await harnessDigests()),
+        ...(workspace === null ? [] : [`patched-tree:sha1:${workspace.patchedTree}`]),
+      ],
+    },
+    runner: { version: input.runnerVersion },
+    launches: record?.lockLaunches ?? [],
+    seeds: { PYTHONHASHSEED: Number(launchEnv.PYTHONHASHSEED) },
+    limits: {
+      memoryMb: await memoryLimitMb(input.task.dir),
+      outputBytes,
+      timeoutSec: manifest.groups.reduce((sum, group) => sum + group.timeout_sec, 0),
+    },
+  };
+  const redact = createRedactor(
+    new Map([
+      [join(scratch, "repo"), "/grade/repo"],
+      [join(scratch, "probes"), "/grade/probes"],
+      [scratch, "/grade"],
+      [launcherFolder, "/grade/runner"],
+      ...python.folders.filter((folder) => !folder.startsWith("/usr")).map((folder) => [folder, "/python"] as const),
+    ]),
+  );
+  await writePayload({
+    payloadDir,
+    sealedDir,
+    result,
+    manifest,
+    runLock,
+    patch: input.patch,
+    host: await collectHostFacts(python),
+    guard,
+    launches: record?.launches ?? [],
+    redact,
+  });
+  return { result: resultSchema.parse(JSON.parse(redact(JSON.stringify(result)))), payloadDir, sealedDir };
+}
+
+async function harnessDigests(): Promise<string[]> {
+  const digests: string[] = [];
+  for (const file of ["infradev_launch.py", "infradev_report.py"]) {
+    const bytes = await readFile(join(launcherFolder, file));
+    digests.push(`${file}:sha256:${createHash("sha256").update(bytes).digest("hex")}`);
+  }
+  return digests;
+}
+
+const harborEnvironment = z.object({ environment: z.object({ memory_mb: z.number().positive() }) });
+
+/** Harbor's `[environment] memory_mb`, which limits a launch here too. */
+async function memoryLimitMb(taskDir: string): Promise<number> {
+  const text = await readFile(join(taskDir, "task.toml"), "utf8");
+  return harborEnvironment.safeParse(parseToml(text)).data?.environment.memory_mb ?? defaultMemoryMb;
+}
+
+/** A full or read-only disk, and missing rights, as an error with its remedy; null for any other failure. */
+function storageError(error: unknown, where: string): InfraDevError | null {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  const known = code === undefined ? undefined : storageFaults[code];
+  if (known === undefined) return null;
+  return new InfraDevError(
+    "unavailable",
+    {
+      code: "storage.failed",
+      message: known.message,
+      where: (error as NodeJS.ErrnoException).path ?? where,
+      rule: "grading writes a checkout and its evidence into the working folder",
+      remedy: known.remedy,
+    },
+    { cause: error },
+  );
+}
+
+const storageFaults: Record<string, { message: string; remedy: string } | undefined> = {
+  ENOSPC: { message: "the disk is full", remedy: "free space, or name a working folder on another disk" },
+  EDQUOT: { message: "the disk quota is used up", remedy: "free space, or name a working folder on another disk" },
+  EROFS: { message: "the file system is read-only", remedy: "name a working folder that can be written" },
+  EACCES: { message: "the working folder cannot be written", remedy: "correct its permissions, or name another one" },
+  EMFILE: { message: "too many open files", remedy: "raise the limit: ulimit -n 4096" },
+};

@@ -1,0 +1,225 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Guard, Resource, RunLock } from "@/lib/contract/result";
+import type { Group, ManifestTest } from "@/lib/contract/task";
+import type { ExecutorSession, Mount } from "../executors/executor";
+import type { LoadedTask } from "../suites/load";
+import { testFileOf } from "../suites/load";
+import { placeCanaries } from "./canaries";
+import { createFrameMapper } from "./frames";
+import { type LaunchResult, runLaunch, type TimedOutcome } from "./launch";
+import type { ProgressEvent } from "./progress";
+import { digestsOf, type Workspace } from "./workspace";
+
+/** Beyond this many launches of one unit its remaining tests stay not-run: each launch costs at least one test. */
+const maxRelaunches = 64;
+
+export type RunInput = {
+  task: LoadedTask;
+  session: ExecutorSession;
+  workspace: Workspace;
+  workDir: string;
+  memoryMb: number;
+  outputBytes: number;
+  signal: AbortSignal | undefined;
+  onProgress: ((event: ProgressEvent) => void) | undefined;
+};
+
+export type RunRecord = {
+  launches: LaunchResult[];
+  outcomes: Map<string, TimedOutcome[]>;
+  resources: Map<string, Resource[]>;
+  lockLaunches: RunLock["launches"];
+  guard: Pick<Guard, "canaries" | "findings">;
+  tampered: boolean;
+  infra: { message: string; evidence: string[] } | null;
+};
+
+/** Splits a group's tests into the sets that are launched together. */
+function unitsOf(group: Group, tests: readonly ManifestTest[]): string[][] {
+  const ids = tests.map(({ id }) => id);
+  if (group.isolation === "group") return [ids];
+  if (group.isolation === "test") return ids.map((id) => [id]);
+  const byFile = new Map<string, string[]>();
+  for (const id of ids) byFile.set(testFileOf(id), [...(byFile.get(testFileOf(id)) ?? []), id]);
+  return [...byFile.values()];
+}
+
+/** Runs every group of a task, launch after launch, until each test has an outcome or its group's time is over. */
+export async function runGroups(input: RunInput): Promise<RunRecord> {
+  const run = new Run(input);
+  for (const group of input.task.manifest.groups) {
+    if (!(await run.group(group))) break;
+  }
+  return run.record;
+}
+
+class Run {
+  readonly record: RunRecord = {
+    launches: [],
+    outcomes: new Map(),
+    resources: new Map(),
+    lockLaunches: [],
+    guard: { canaries: [], findings: [] },
+    tampered: false,
+    infra: null,
+  };
+  private readonly input: RunInput;
+  private done = 0;
+
+  constructor(input: RunInput) {
+    this.input = input;
+  }
+
+  /** Gives false where the grading ends here: canceled, tampered with, or the host is at fault. */
+  async group(group: Group): Promise<boolean> {
+    const tests = this.input.task.manifest.tests.filter((test) => test.group === group.id);
+    const deadlineMs = performance.now() + group.timeout_sec * 1000;
+    for (const unit of unitsOf(group, tests)) {
+      let pending: readonly string[] = unit;
+      for (let round = 0; pending.length > 0 && round < maxRelaunches; round += 1) {
+        if (this.input.signal?.aborted) return false;
+        if (performance.now() >= deadlineMs) break;
+        const result = await this.launch(group, pending, deadlineMs);
+        if (this.record.infra !== null || this.record.tampered || this.input.signal?.aborted) return false;
+        if (result.remaining.length >= pending.length) break;
+        pending = result.remaining;
+      }
+    }
+    return true;
+  }
+
+  private async launch(group: Group, tests: readonly string[], deadlineMs: number): Promise<LaunchResult> {
+    const { input, record } = this;
+    const { session, workspace, task } = input;
+    const index = record.launches.length;
+    const guardFolder = join(input.workDir, "guard", String(index));
+    const canaries = await placeCanaries(guardFolder, tests);
+    await writeFile(join(guardFolder, "settings.ini"), "[pytest]\n");
+    await mkdir(workspace.probes, { recursive: true });
+    const repositoryMount: Mount = { hostPath: workspace.repository, name: "repo" };
+    const probesMount: Mount = { hostPath: workspace.probes, name: "probes" };
+    const guardMount: Mount = { hostPath: guardFolder, name: "guard" };
+    const usesProbes = tests.some((id) => id.startsWith("probes/"));
+    const repository = session.pathOf(repositoryMount);
+    const probes = session.pathOf(probesMount);
+    const guard = session.pathOf(guardMount);
+    const files = [...new Set(tests.map(testFileOf))].map((file) =>
+      file.startsWith("probes/") ? `${probes}/${file.slice("probes/".length)}` : `${repository}/${file}`,
+    );
+    const args = [
+      "-c",
+      `${guard}/settings.ini`,
+      `--rootdir=${usesProbes ? probes : repository}`,
+      "-p",
+      "no:cacheprovider",
+      "--capture=no",
+      "--tb=short",
+      "--color=no",
+      "-q",
+      "-r",
+      "N",
+      "--continue-on-collection-errors",
+      ...files,
+      `${guard}/${canaries.file}`,
+    ];
+    const env = { ...session.baseEnv, ...launchEnv };
+    record.lockLaunches.push({ group: group.id, argv: ["pytest", ...args], nproc: group.nproc, env });
+    input.onProgress?.({
+      type: "launch-started",
+      launch: index,
+      group: group.id,
+      nproc: group.nproc,
+      tests: tests.length,
+    });
+    const watched = session.sandboxed ? null : await digestsOf(this.ownFiles());
+    const result = await runLaunch({
+      index,
+      group,
+      tests,
+      session,
+      mounts: [repositoryMount, guardMount, ...(usesProbes ? [probesMount] : [])],
+      cwd: repository,
+      searchPath: [repository],
+      args,
+      env,
+      roots: [
+        ["guard/", guard],
+        ["probes/", probes],
+        ["", repository],
+      ],
+      canaries,
+      frames: createFrameMapper({
+        repository,
+        probes,
+        isTest: (path) => workspace.officialPaths.includes(path) || isUnderTests(path, task),
+        python: session.python.folders,
+      }),
+      memoryMb: input.memoryMb,
+      outputBytes: input.outputBytes,
+      deadlineMs,
+      signal: input.signal,
+      onTestDone: (id, status) => {
+        this.done += 1;
+        const total = task.manifest.tests.length;
+        input.onProgress?.({ type: "test", launch: index, id, status, done: Math.min(this.done, total), total });
+      },
+    });
+    if (watched !== null) await this.compareFiles(watched, index);
+    this.take(result);
+    input.onProgress?.({
+      type: "launch-finished",
+      launch: index,
+      group: group.id,
+      durationMs: result.launch.durationMs,
+      killed: result.launch.killed,
+      relaunch: result.remaining.length,
+    });
+    return result;
+  }
+
+  private ownFiles(): string[] {
+    const { workspace, task } = this.input;
+    return [
+      ...task.officialFiles.map(({ path }) => join(workspace.repository, path)),
+      ...task.probeFiles.map(({ path }) => join(workspace.probes, path.replace(/^probes\//, ""))),
+    ];
+  }
+
+  /** Without a sandbox nothing keeps a launch from writing to the tests of the next one. */
+  private async compareFiles(before: ReadonlyMap<string, string>, index: number): Promise<void> {
+    const after = await digestsOf([...before.keys()]);
+    for (const [path, digest] of before) {
+      if (after.get(path) === digest) continue;
+      this.record.tampered = true;
+      this.record.guard.findings.push({
+        code: "tests.changed",
+        message: `launch ${index} changed the test file ${path.split("/").slice(-2).join("/")}`,
+      });
+    }
+  }
+
+  private take(result: LaunchResult): void {
+    const { record } = this;
+    record.launches.push(result);
+    for (const [id, ranks] of result.outcomes) {
+      record.outcomes.set(id, ranks);
+      record.resources.set(id, result.resources.get(id) ?? []);
+    }
+    record.guard.canaries.push(...result.canaries);
+    record.guard.findings.push(...result.findings);
+    record.tampered ||= result.tampered;
+    record.infra ??= result.infra;
+  }
+}
+
+/** Fixed for every launch, so that a replay gives the same order of sets and the same hashes. */
+export const launchEnv = {
+  PYTHONHASHSEED: "0",
+  PYTHONUNBUFFERED: "1",
+  PYTEST_DISABLE_PLUGIN_AUTOLOAD: "1",
+  OMP_NUM_THREADS: "1",
+} as const;
+
+const isUnderTests = (path: string, task: LoadedTask): boolean =>
+  task.manifest.task.protectedPaths.some((entry) => entry.endsWith("/") && path.startsWith(entry));

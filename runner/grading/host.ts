@@ -1,0 +1,71 @@
+import { readFile } from "node:fs/promises";
+import { arch, cpus, platform, release, totalmem } from "node:os";
+import type { HostFacts } from "@/lib/contract/result";
+import { capture } from "../processes/capture";
+import type { PythonRuntime } from "./python-runtime";
+
+async function osName(): Promise<string> {
+  const text = await readFile("/etc/os-release", "utf8").catch(() => "");
+  const name = /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(text)?.[1];
+  return name ?? platform();
+}
+
+async function output(program: string, args: readonly string[]): Promise<string | null> {
+  const result = await capture(program, args, { timeoutMs: 20_000 }).catch(() => null);
+  return result !== null && result.code === 0 ? result.stdout.trim() : null;
+}
+
+async function gpuFacts(): Promise<Pick<HostFacts, "gpus" | "topology" | "cuda">> {
+  const listed = await output("nvidia-smi", [
+    "--query-gpu=uuid,name,memory.total,driver_version",
+    "--format=csv,noheader,nounits",
+  ]);
+  if (listed === null || listed === "") return { gpus: [], topology: null, cuda: null };
+  const gpus = listed.split("\n").flatMap((line) => {
+    const [uuid, model, memoryMb, driver] = line.split(",").map((field) => field.trim());
+    return uuid && model && driver ? [{ uuid, model, memoryMb: Number(memoryMb), driver }] : [];
+  });
+  const banner = await output("nvidia-smi", []);
+  return {
+    gpus,
+    topology: gpus.length > 1 ? await output("nvidia-smi", ["topo", "-m"]) : null,
+    cuda: /CUDA Version:\s*([\d.]+)/.exec(banner ?? "")?.[1] ?? null,
+  };
+}
+
+async function ncclVersion(python: PythonRuntime): Promise<string | null> {
+  if (python.torch === null) return null;
+  return await output(python.executable, [
+    "-c",
+    "import torch; print('.'.join(map(str, torch.cuda.nccl.version())) if torch.cuda.is_available() else '')",
+  ]).then((text) => text || null);
+}
+
+let facts: Promise<Omit<HostFacts, "python" | "pytest" | "torch" | "nccl">> | null = null;
+
+async function machineFacts(): Promise<Omit<HostFacts, "python" | "pytest" | "torch" | "nccl">> {
+  const processors = cpus();
+  return {
+    os: await osName(),
+    kernel: release(),
+    arch: arch(),
+    cpuModel: processors[0]?.model.trim() || "unknown",
+    cpuCount: Math.max(1, processors.length),
+    memoryMb: Math.round(totalmem() / 1024 / 1024),
+    ...(await gpuFacts()),
+    node: process.versions.node,
+  };
+}
+
+/** Facts of this host for a bundle or a registration: no host name, no user, no path. */
+export async function collectHostFacts(python: PythonRuntime): Promise<HostFacts> {
+  facts ??= machineFacts();
+  const machine = await facts;
+  return {
+    ...machine,
+    nccl: machine.gpus.length > 0 ? await ncclVersion(python) : null,
+    python: python.version,
+    pytest: python.pytest,
+    torch: python.torch,
+  };
+}

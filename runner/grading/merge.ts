@@ -1,0 +1,89 @@
+import type { RankOutcome, Resource, TestOutcome } from "@/lib/contract/result";
+import type { ManifestTest } from "@/lib/contract/task";
+import type { OutcomeStatus } from "@/lib/contract/vocabulary";
+import { classify, isCommunicationFailure } from "@/lib/taxonomy/classify";
+import type { TimedOutcome } from "./launch";
+
+/** A rank that died is known to be dead a little later than its peers see the connection close. */
+const exitNoticeS = 1;
+
+const isFailure = (status: OutcomeStatus): boolean =>
+  status !== "passed" && status !== "skipped" && status !== "not-run";
+const isSymptom = ({ outcome }: TimedOutcome): boolean =>
+  outcome.status !== "crashed" &&
+  outcome.status !== "hung" &&
+  outcome.failure !== null &&
+  isCommunicationFailure(outcome.failure);
+
+/**
+ * The rank whose failure explains the others': the earliest by wall clock. A rank that hung failed when it was ended,
+ * unless nothing but lost connections preceded that: then its silence is what the others ran into.
+ */
+function findRoot(failures: readonly TimedOutcome[]): TimedOutcome | null {
+  const cause = (entry: TimedOutcome) => !isSymptom(entry) && entry.outcome.status !== "hung";
+  const hasCause = failures.some(cause);
+  const timeOf = (entry: TimedOutcome): number => {
+    const at = entry.failedAt ?? Infinity;
+    if (entry.outcome.status === "crashed") return at - exitNoticeS;
+    if (entry.outcome.status === "hung" && !hasCause) return -Infinity;
+    return at;
+  };
+  return [...failures].sort((a, b) => timeOf(a) - timeOf(b) || a.outcome.rank - b.outcome.rank)[0] ?? null;
+}
+
+/** Failures that follow from the root's: lost connections, and waiting for what will not come. */
+function markSecondary(failures: readonly TimedOutcome[], root: TimedOutcome): void {
+  for (const entry of failures) {
+    const { failure, status } = entry.outcome;
+    if (entry === root || failure === null) continue;
+    const follows = isSymptom(entry) || (status === "hung" && root.outcome.status !== "hung");
+    if (follows) failure.secondaryOf = root.outcome.rank;
+  }
+}
+
+function mergedStatus(test: ManifestTest, required: readonly RankOutcome[], root: TimedOutcome | null): OutcomeStatus {
+  const passed = (outcome: RankOutcome) => outcome.status === "passed";
+  const enough = test.ranks === "any" ? required.some(passed) : required.length > 0 && required.every(passed);
+  if (enough) return "passed";
+  if (root !== null) return root.outcome.status;
+  return required.some(({ status }) => status === "not-run") || required.length === 0 ? "not-run" : "skipped";
+}
+
+/**
+ * Merges what a test did on its ranks. It passed only where every required rank passed it (`any`: one of them); else
+ * it has the status of its root rank. `ranks` is empty where nothing was launched.
+ * @param label whether to label the failure: only those of a completed grading are
+ */
+export function mergeTest(
+  test: ManifestTest,
+  ranks: readonly TimedOutcome[],
+  resources: readonly Resource[],
+  label: boolean,
+): TestOutcome {
+  const { ranks: wanted } = test;
+  const isRequired = (rank: number): boolean => (Array.isArray(wanted) ? wanted.includes(rank) : true);
+  const required = ranks.filter(({ outcome }) => isRequired(outcome.rank));
+  const failures = required.filter(({ outcome }) => isFailure(outcome.status));
+  const root = findRoot(failures);
+  if (root !== null) markSecondary(failures, root);
+  const outcomes = required.map(({ outcome }) => outcome);
+  const status = mergedStatus(test, outcomes, root);
+  const unpassed = root?.outcome ?? outcomes.find((outcome) => outcome.status === status) ?? null;
+  const durations = ranks.flatMap(({ outcome }) => outcome.durationMs ?? []);
+  return {
+    id: test.id,
+    kind: test.kind,
+    expectation: test.expectation,
+    group: test.group,
+    required: test.required,
+    status,
+    durationMs: durations.length === 0 ? null : Math.max(...durations),
+    ranks: ranks.map(({ outcome }) => outcome),
+    rootRank: status === "passed" ? null : (root?.outcome.rank ?? null),
+    resources: [...resources],
+    label:
+      label && status !== "passed"
+        ? classify({ status, failure: unpassed?.failure ?? null, property: test.property })
+        : null,
+  };
+}

@@ -1,0 +1,102 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Guard, HostFacts, Launch, Result, RunLock } from "@/lib/contract/result";
+import type { Manifest } from "@/lib/contract/task";
+import { ctrfOf, junitOf } from "./documents";
+import type { LaunchResult } from "./launch";
+import type { Redactor } from "./redact";
+
+export type PayloadInput = {
+  payloadDir: string;
+  /** What would reveal hidden probes; null where probes are open. */
+  sealedDir: string | null;
+  result: Result;
+  manifest: Manifest;
+  runLock: RunLock;
+  patch: Uint8Array;
+  host: HostFacts;
+  guard: Guard;
+  launches: readonly LaunchResult[];
+  redact: Redactor;
+};
+
+/** Launches of hidden probes: everything that they printed stays sealed. */
+function hiddenGroups(manifest: Manifest): Set<string> {
+  const groups = manifest.tests.filter((test) => test.kind === "probe").map((test) => test.group);
+  return new Set(manifest.suite.probes === "hidden" ? groups : []);
+}
+
+/** A result as anyone may see it: of hidden probes their ids, verdicts and labels, and nothing of what they check. */
+export function publicResult(result: Result, manifest: Manifest): Result {
+  if (manifest.suite.probes === "open") return result;
+  return {
+    ...result,
+    tests: result.tests.map((test) =>
+      test.kind === "official"
+        ? test
+        : {
+            ...test,
+            resources: [],
+            ranks: test.ranks.map((outcome) => ({ ...outcome, failure: null, logLine: null })),
+          },
+    ),
+  };
+}
+
+/** Writes every file of a bundle's payload, and beside it what is sealed. */
+export async function writePayload(input: PayloadInput): Promise<void> {
+  const { payloadDir, sealedDir, result, manifest, redact } = input;
+  const hidden = hiddenGroups(manifest);
+  const json = (value: unknown): string => `${redact(JSON.stringify(value, null, 2))}\n`;
+  const shown = publicResult(result, manifest);
+  await put(payloadDir, "result.json", json(shown));
+  await put(payloadDir, "manifest.json", `${JSON.stringify(manifest, null, 2)}\n`);
+  await put(payloadDir, "run.lock.json", json(input.runLock));
+  await put(payloadDir, "patch.diff", input.patch);
+  await put(payloadDir, "host.json", json(input.host));
+  await put(payloadDir, "tests.ctrf.json", json(ctrfOf(shown)));
+  await put(payloadDir, "guard.json", json(input.guard));
+  if (sealedDir !== null) {
+    await put(sealedDir, "result.json", json(result));
+    await put(sealedDir, "tests.ctrf.json", json(ctrfOf(result)));
+  }
+  for (const [index, launched] of input.launches.entries()) {
+    const target = hidden.has(launched.launch.group) ? sealedDir : payloadDir;
+    if (target !== null) await writeLaunch(target, index, launched, redact);
+  }
+}
+
+async function writeLaunch(target: string, index: number, launched: LaunchResult, redact: Redactor): Promise<void> {
+  const { launch } = launched;
+  const base = `launch-${index}`;
+  await put(target, `resources/${base}.json`, `${JSON.stringify(resourcesOf(launch, launched), null, 2)}\n`);
+  for (let rank = 0; rank < launch.nproc; rank += 1) {
+    const outcomes = [...launched.outcomes].flatMap(([id, ranks]) => {
+      const entry = ranks[rank];
+      return entry === undefined ? [] : [{ id, outcome: entry.outcome }];
+    });
+    const output = launched.outputs[rank];
+    const lines = launched.eventLines[rank] ?? [];
+    await put(target, `junit/${base}/rank-${rank}.xml`, redact(junitOf(launch, rank, outcomes)));
+    await put(target, `events/${base}/rank-${rank}.jsonl`, redact(lines.map((line) => `${line}\n`).join("")));
+    await put(target, `ranks/${base}/rank-${rank}.stdout.log`, redact(output?.stdout.toString("utf8") ?? ""));
+    await put(target, `ranks/${base}/rank-${rank}.stderr.log`, redact(output?.stderr.toString("utf8") ?? ""));
+  }
+}
+
+function resourcesOf(launch: Launch, launched: LaunchResult): unknown {
+  return {
+    group: launch.group,
+    durationMs: launch.durationMs,
+    memoryPeakMb: launched.memoryPeakMb,
+    outOfMemoryKills: launched.outOfMemoryKills,
+    ranks: launched.usage,
+    measured: [...launched.resources.values()].flat(),
+  };
+}
+
+async function put(folder: string, path: string, content: string | Uint8Array): Promise<void> {
+  const target = join(folder, path);
+  await mkdir(dirname(target), { recursive: true });
+  await writeFile(target, content);
+}

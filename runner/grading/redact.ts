@@ -1,0 +1,45 @@
+import { homedir, hostname } from "node:os";
+
+/** Variables whose values say nothing about a secret, and may well stand in output. */
+const harmless =
+  /^(?:PATH|HOME|PWD|OLDPWD|LANG|LC_.*|TERM|SHELL|USER|LOGNAME|TZ|EDITOR|PAGER|SHLVL|_|DISPLAY|COLORTERM|NODE_ENV|CI|HOSTNAME|XDG_.*|npm_.*|NODE|INIT_CWD|COLOR|VITEST.*|PYTHON.*|VIRTUAL_ENV|CUDA_VISIBLE_DEVICES|INFRADEV_PYTHON)$/;
+const shortestSecret = 8;
+
+const tokenPatterns = [
+  /\bgh[pousr]_[A-Za-z0-9]{30,}\b/g,
+  /\bgithub_pat_[A-Za-z0-9_]{40,}\b/g,
+  /\bsk-[A-Za-z0-9_-]{20,}\b/g,
+  /\bhf_[A-Za-z0-9]{30,}\b/g,
+  /\bAKIA[0-9A-Z]{16}\b/g,
+  /\bxox[abprs]-[A-Za-z0-9-]{10,}\b/g,
+  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\b/g,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g,
+];
+
+export type Redactor = (text: string) => string;
+
+/**
+ * Makes the function that every text of a bundle passes before it is signed: paths of the working folders become
+ * their names in the sandbox, and values of environment variables that are not known to be harmless, tokens by
+ * pattern, the home folder and the host's name are removed.
+ * @param folders host folder to the name that stands for it
+ */
+export function createRedactor(folders: ReadonlyMap<string, string>, env: NodeJS.ProcessEnv = process.env): Redactor {
+  const replaced: [string, string][] = [...folders].sort(([a], [b]) => b.length - a.length);
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || value.length < shortestSecret || harmless.test(name)) continue;
+    if (/^\d+$/.test(value) || value.startsWith("/")) continue;
+    replaced.push([value, `[redacted: ${name}]`]);
+  }
+  const home = env.HOME ?? homedir();
+  if (home.length > 1) replaced.push([`${home}/`, "~/"]);
+  const host = hostname();
+  const hostPattern =
+    host.length >= 4 && host !== "localhost" ? new RegExp(`\\b${host.replace(/[^A-Za-z0-9]/g, "\\$&")}\\b`, "g") : null;
+  return (text) => {
+    let result = text;
+    for (const [from, to] of replaced) if (result.includes(from)) result = result.replaceAll(from, () => to);
+    for (const pattern of tokenPatterns) result = result.replace(pattern, "[redacted: token]");
+    return hostPattern === null ? result : result.replace(hostPattern, "[host]");
+  };
+}

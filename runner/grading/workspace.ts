@@ -1,0 +1,246 @@
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, posix } from "node:path";
+import { InfraDevError } from "@/lib/contract/errors";
+import { copyBase } from "../suites/checkout";
+import { type SourceFile, sha256Hex } from "../suites/files";
+import type { LoadedTask } from "../suites/load";
+import { type GitDir, git, gitOrThrow } from "./git";
+
+const maxPatchBytes = 16 * 1024 * 1024;
+const maxEvidence = 20;
+
+/** Why a patch is not graded: the patch is at fault, not the host. */
+export type Rejection = { code: string; message: string; evidence: string[] };
+
+export type Workspace = {
+  /** The patched checkout with official tests laid over it. */
+  repository: string;
+  probes: string;
+  /** Paths that the patch touched and that have the task's own bytes again. */
+  restoredPaths: string[];
+  /** Git tree of the checkout after the patch and the restoration, before official tests were laid over. */
+  patchedTree: string;
+  /** Paths of the official tests. */
+  officialPaths: string[];
+};
+
+type Change = { path: string; before: string; after: string; mode: string; oid: string };
+
+const isProtected = (path: string, protectedPaths: readonly string[]): boolean =>
+  protectedPaths.some((entry) => (entry.endsWith("/") ? `${path}/`.startsWith(entry) : path === entry));
+
+const inProtectedFolder = (path: string, protectedPaths: readonly string[]): boolean =>
+  protectedPaths.some((entry) => entry.endsWith("/") && path.startsWith(entry));
+
+const harnessNames = new Set([
+  "conftest.py",
+  "pytest.ini",
+  ".pytest.ini",
+  "pytest.toml",
+  ".pytest.toml",
+  "tox.ini",
+  "setup.cfg",
+  "sitecustomize.py",
+  "usercustomize.py",
+  "pytest.py",
+  "infradev_report.py",
+  "infradev_launch.py",
+]);
+const harnessFolders = new Set(["_pytest", "pytest", "pluggy"]);
+
+/** Whether a file would take part in how tests are found, run or reported. */
+function isHarness(path: string): boolean {
+  const parts = path.split("/");
+  const name = parts.at(-1) ?? "";
+  return harnessNames.has(name) || name.endsWith(".pth") || parts.slice(0, -1).some((part) => harnessFolders.has(part));
+}
+
+/**
+ * Makes the checkout that is graded: the base as one commit without history, the patch applied strictly, protected
+ * paths restored, official tests laid over by digest. Gives a `Rejection` where the patch is at fault. Throws
+ * `task.base-tree` or `task.digest-mismatch` where the task's own files are not what was sealed.
+ */
+export async function prepareWorkspace(
+  task: LoadedTask,
+  patch: Uint8Array,
+  workDir: string,
+): Promise<Workspace | Rejection> {
+  const dir: GitDir = { gitDir: join(workDir, "git"), workTree: join(workDir, "base") };
+  const repository = join(workDir, "repo");
+  const probes = join(workDir, "probes");
+  await mkdir(dir.workTree, { recursive: true });
+  await copyBase(task.baseDir, dir.workTree);
+  await gitOrThrow(dir, ["init", "-q"]);
+  await gitOrThrow(dir, ["add", "-A", "-f"]);
+  const tree = (await gitOrThrow(dir, ["write-tree"])).toString("utf8").trim();
+  if (tree !== task.manifest.task.baseTree) {
+    throw new InfraDevError("conflict", {
+      code: "task.base-tree",
+      message: `the code base has the tree ${tree}, the task states ${task.manifest.task.baseTree}`,
+      where: task.baseDir,
+      rule: "the base's git tree equals base_tree of task.toml",
+      remedy: `restore the code base, or seal the task again: runner task seal ${task.dir}`,
+    });
+  }
+  await gitOrThrow(dir, ["commit", "-q", "--no-verify", "-m", "base"]);
+  const rejection = inspectBytes(patch) ?? (await applyStrictly(dir, patch));
+  if (rejection !== null) return rejection;
+  const changes = await listChanges(dir);
+  const refused = await inspectChanges(dir, changes, task.manifest.task.protectedPaths);
+  if (refused !== null) return refused;
+  const restoredPaths = await restoreProtected(dir, changes, task);
+  const patchedTree = (await gitOrThrow(dir, ["write-tree"])).toString("utf8").trim();
+  await mkdir(repository, { recursive: true });
+  await gitOrThrow(dir, ["checkout-index", "-a", "-f", `--prefix=${repository}/`]);
+  await layOverByDigest(task.officialFiles, repository);
+  await mkdir(probes, { recursive: true });
+  await layOverByDigest(
+    task.probeFiles.map((file) => ({ ...file, path: file.path.replace(/^probes\//, "") })),
+    probes,
+  );
+  await rm(dir.workTree, { recursive: true, force: true });
+  return { repository, probes, restoredPaths, patchedTree, officialPaths: task.officialFiles.map(({ path }) => path) };
+}
+
+const reject = (code: string, message: string, evidence: readonly string[] = []): Rejection => ({
+  code,
+  message,
+  evidence: evidence.slice(0, maxEvidence),
+});
+
+function inspectBytes(patch: Uint8Array): Rejection | null {
+  if (patch.length > maxPatchBytes) {
+    return reject("patch.too-large", `the patch has ${patch.length} bytes; the limit is ${maxPatchBytes}`);
+  }
+  if (patch.includes(0)) {
+    return reject("patch.binary", "the patch holds a NUL byte: a patch is text, as `git diff` writes it");
+  }
+  const text = Buffer.from(patch).toString("latin1");
+  const binary = /^(?:GIT binary patch|Binary files .* differ)$/m.exec(text);
+  if (binary !== null) {
+    return reject("patch.binary", "the patch changes a binary file, which is not accepted", [binary[0]]);
+  }
+  const submodule = /^(?:new file mode|new mode|deleted file mode|old mode|index [0-9a-f]+\.\.[0-9a-f]+) 160000$/m.exec(
+    text,
+  );
+  if (submodule !== null) return reject("patch.submodule", "the patch adds or changes a submodule", [submodule[0]]);
+  return null;
+}
+
+const isBlank = (patch: Uint8Array): boolean => Buffer.from(patch).toString("latin1").trim() === "";
+
+async function applyStrictly(dir: GitDir, patch: Uint8Array): Promise<Rejection | null> {
+  if (isBlank(patch)) return null;
+  // Only the index takes the patch: nothing is written to disk before every path and mode was looked at.
+  const applied = await git(dir, ["apply", "--cached", "--whitespace=nowarn", "-"], patch);
+  if (applied.code === 0) return null;
+  const complaints = applied.stderr
+    .trim()
+    .split("\n")
+    .filter((line) => line !== "");
+  const text = applied.stderr;
+  if (/invalid path|is outside|beyond a symbolic link|affected file .* is beyond/i.test(text)) {
+    return reject("patch.path", "the patch names a path outside of the repository, or inside .git", complaints);
+  }
+  if (/No valid patches in input|unrecognized input/i.test(text)) {
+    return reject("patch.not-a-diff", "there is no diff in the patch: write it with `git diff`", complaints);
+  }
+  if (/corrupt patch|without (?:header|filename)|garbage|inconsistent/i.test(text)) {
+    return reject("patch.corrupt", "the patch is damaged: its hunks and headers do not agree", complaints);
+  }
+  return reject("patch.does-not-apply", "the patch does not apply to the base; no fuzz, all or nothing", complaints);
+}
+
+async function listChanges(dir: GitDir): Promise<Change[]> {
+  const raw = await gitOrThrow(dir, ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD"]);
+  const fields = raw.toString("utf8").split("\0");
+  const changes: Change[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [before = "", mode = "", , oid = "", kind = ""] = (fields[at] ?? "").slice(1).split(" ");
+    changes.push({ path: fields[at + 1] ?? "", before, after: kind, mode, oid });
+  }
+  return changes;
+}
+
+async function inspectChanges(
+  dir: GitDir,
+  changes: readonly Change[],
+  protectedPaths: readonly string[],
+): Promise<Rejection | null> {
+  for (const { path, mode, oid, after } of changes) {
+    if (/\p{Cc}/u.test(path)) return reject("patch.path", "a path holds control characters", [JSON.stringify(path)]);
+    if (mode === "160000") return reject("patch.submodule", "the patch adds or changes a submodule", [path]);
+    if (mode === "120000") {
+      const target = (await gitOrThrow(dir, ["cat-file", "blob", oid])).toString("utf8");
+      const reached = posix.normalize(posix.join(posix.dirname(path), target));
+      if (target.startsWith("/") || reached === ".." || reached.startsWith("../")) {
+        return reject("patch.symlink", "a symbolic link leads out of the repository", [`${path} -> ${target}`]);
+      }
+    }
+    // What is added below a protected folder is taken out again, so it is no reason to refuse the whole patch.
+    if (after !== "A" || inProtectedFolder(path, protectedPaths)) continue;
+    if (isHarness(path)) {
+      return reject("patch.harness-file", "the patch adds a file that would take part in running the tests", [path]);
+    }
+    if (posix.basename(path) === "pyproject.toml") {
+      const text = (await gitOrThrow(dir, ["cat-file", "blob", oid])).toString("utf8");
+      if (/^\s*\[tool\.pytest/m.test(text)) {
+        return reject("patch.harness-file", "the patch adds settings of pytest", [`${path}: [tool.pytest]`]);
+      }
+    }
+  }
+  return null;
+}
+
+/** Gives protected paths, and files that take part in running tests, the base's bytes again. */
+async function restoreProtected(dir: GitDir, changes: readonly Change[], task: LoadedTask): Promise<string[]> {
+  const { protectedPaths } = task.manifest.task;
+  const official = task.officialFiles.map(({ path }) => `${path}/`);
+  const restored = changes.filter(
+    ({ path, after }) =>
+      isProtected(path, protectedPaths) ||
+      // the test itself, or what stands where one of its folders belongs
+      official.some((test) => test.startsWith(`${path}/`)) ||
+      (after !== "A" && isHarness(path)),
+  );
+  if (restored.length === 0) return [];
+  const removals: string[] = [];
+  const additions: string[] = [];
+  for (const { path } of restored) {
+    const entry = (await gitOrThrow(dir, ["ls-tree", "-z", "HEAD", "--", `:(literal)${path}`])).toString("utf8");
+    const [mode, , oid] = entry.split("\0", 1)[0]?.split("\t", 1)[0]?.split(" ") ?? [];
+    if (mode && oid) additions.push(`${mode} ${oid}\t${path}`);
+    else removals.push(`0 ${"0".repeat(40)}\t${path}`);
+  }
+  const lines = [...removals, ...additions];
+  await gitOrThrow(dir, ["update-index", "-z", "--index-info"], Buffer.from(`${lines.join("\0")}\0`));
+  return restored.map(({ path }) => path).sort();
+}
+
+async function layOverByDigest(files: readonly SourceFile[], target: string): Promise<void> {
+  for (const file of files) {
+    const bytes = await readFile(file.absPath);
+    if (sha256Hex(bytes) !== file.sha256) {
+      throw new InfraDevError("conflict", {
+        code: "task.digest-mismatch",
+        message: `'${file.path}' changed while the task was in use`,
+        where: file.absPath,
+        rule: "a test has the bytes that were sealed",
+        remedy: "restore the file, or load the task again",
+      });
+    }
+    const path = join(target, file.path);
+    await mkdir(dirname(path), { recursive: true });
+    // A link or a folder in the test's place is the candidate's.
+    await rm(path, { recursive: true, force: true });
+    await writeFile(path, bytes);
+    await chmod(path, 0o644);
+  }
+}
+
+/** Paths below `workDir` that hold the task's own bytes, with their digests: what no launch may change. */
+export async function digestsOf(paths: readonly string[]): Promise<Map<string, string>> {
+  const digests = new Map<string, string>();
+  for (const path of paths) digests.set(path, sha256Hex(await readFile(path).catch(() => Buffer.alloc(0))));
+  return digests;
+}
