@@ -106,9 +106,10 @@ export async function runJob(context: JobContext, envelope: ClaimedJob): Promise
   };
   const shipper = new LogShipper(context.api, leaseId, folder.logPath, {
     intervalSeconds: 30,
-    onCancel: () => cancel("canceled"),
+    // A lost lease answers so too; the renewal tells which of the two it is.
+    onCancel: () => void keeper.renew(ended.signal),
   });
-  const keeper = new LeaseKeeper(context.api, leaseId, context.leaseTiming ?? defaultLeaseTiming, {
+  const keeper: LeaseKeeper = new LeaseKeeper(context.api, leaseId, context.leaseTiming ?? defaultLeaseTiming, {
     onCancel: () => cancel("canceled"),
     onLost: () => {
       context.say(`${task.metadata.slug}: the lease is lost; what comes out is delivered as late evidence`);
@@ -227,8 +228,10 @@ export async function deliver(context: JobContext, state: JobState): Promise<Job
   };
   try {
     if (outcome.bundle !== null) {
-      const path = join(context.data.folderOf(leaseId).dir, outcome.bundle.file);
-      await uploadFile(context.api, context.api.bundlePath(leaseId), { path, ...outcome.bundle }, retry);
+      const { file, sha256, bytes } = outcome.bundle;
+      const resource = context.api.bundlePath(leaseId);
+      const announce = async () => ({ resource, ...(await context.api.announce(resource, { sha256, bytes })) });
+      await uploadFile(context.api, announce, join(context.data.folderOf(leaseId).dir, file), retry);
     }
     const sha256 = outcome.bundle?.sha256 ?? null;
     const statement = `${leaseId} ${outcome.status} ${sha256 ?? "-"}`;

@@ -14,7 +14,7 @@ export const defaultLeaseTiming: LeaseTiming = { renewSeconds: protocol.renewSec
 export class LeaseKeeper {
   state: JobState = "leased";
   progress: string | null = null;
-  lost = false;
+  private over = false;
   private readonly api: ServerApi;
   private readonly leaseId: string;
   private readonly timing: LeaseTiming;
@@ -27,6 +27,11 @@ export class LeaseKeeper {
     this.listeners = listeners;
   }
 
+  /** Whether the server called the lease over. */
+  get lost(): boolean {
+    return this.over;
+  }
+
   /** One renewal. False where the server did not answer; a lost lease sets `lost`. */
   async renew(signal?: AbortSignal): Promise<boolean> {
     try {
@@ -37,7 +42,7 @@ export class LeaseKeeper {
     } catch (error) {
       if (error instanceof TransientError || signal?.aborted) return false;
       if (!(error instanceof InfraDevError)) throw error;
-      this.lost = true;
+      this.over = true;
       this.listeners.onLost();
       return false;
     }

@@ -1,13 +1,21 @@
 import { InfraDevError, problemResponseSchema } from "@/lib/contract/errors";
 
 /** A failure that may pass: the network, an overloaded or restarting server. */
-export class TransientError extends Error {
-  override readonly name = "TransientError";
+export class TransientError extends InfraDevError {
   /** Wait that the server asked for, in milliseconds. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, retryAfterMs: number | null, options?: { cause?: unknown }) {
-    super(message, options);
+    super(
+      "unavailable",
+      {
+        code: "server.unreachable",
+        message,
+        rule: "a request is repeated with growing waits while the failure may pass",
+        remedy: "check the server's address, the network, and whether the server is up",
+      },
+      options,
+    );
     this.retryAfterMs = retryAfterMs;
   }
 }

@@ -18,6 +18,12 @@ import {
   registerResponseSchema,
   renewResponseSchema,
 } from "@/lib/contract/job";
+import {
+  type UploadAnnounce,
+  type UploadFinishResponse,
+  uploadAnnounceResponseSchema,
+  uploadFinishResponseSchema,
+} from "@/lib/contract/upload";
 import type { JobState } from "@/lib/contract/vocabulary";
 import { refusalOf, TransientError } from "./retry";
 
@@ -206,6 +212,15 @@ export class ServerApi {
       ...(signal === undefined ? {} : { signal }),
     };
     return this.sendJson(path, "upload", bundleOffsetResponseSchema, init, 300_000);
+  }
+
+  announceSelfMade(announcement: UploadAnnounce): Promise<z.infer<typeof uploadAnnounceResponseSchema>> {
+    return this.sendJson("/api/v1/uploads", "announce", uploadAnnounceResponseSchema, this.post(announcement));
+  }
+
+  finishSelfMade(id: string): Promise<UploadFinishResponse> {
+    const path = `/api/v1/uploads/${encodeURIComponent(id)}/finish`;
+    return this.sendJson(path, "finish", uploadFinishResponseSchema, this.post({}), 120_000);
   }
 
   bundlePath(leaseId: string): string {

@@ -2,10 +2,11 @@ import { InfraDevError } from "@/lib/contract/errors";
 import { type Backoff, TransientError, withRetry } from "./retry";
 import type { ServerApi } from "./server-api";
 
-export type UploadFile = { path: string; sha256: string; bytes: number };
-
 /** Refusals that say where the upload really stands; asking again mends them. */
 const realignCodes = new Set(["upload.offset", "upload.busy", "upload.not-announced", "request.interrupted"]);
+
+/** Asks how far an upload got, and where its bytes go. */
+export type Announce = () => Promise<{ resource: string; offset: number; complete: boolean }>;
 
 /**
  * Sends a file to an upload resource in chunks and goes on where it broke off: each round asks for the offset reached
@@ -14,8 +15,8 @@ const realignCodes = new Set(["upload.offset", "upload.busy", "upload.not-announ
  */
 export async function uploadFile(
   api: ServerApi,
-  resource: string,
-  file: UploadFile,
+  announce: Announce,
+  path: string,
   options: {
     backoff: Backoff;
     signal?: AbortSignal;
@@ -26,12 +27,13 @@ export async function uploadFile(
   },
 ): Promise<void> {
   await withRetry(async () => {
-    let state = await api.announce(resource, { sha256: file.sha256, bytes: file.bytes }, options.signal);
+    const { resource, ...reached } = await announce();
+    let state = reached;
     options.onProgress?.(state.offset);
     while (!state.complete) {
       const before = state.offset;
       try {
-        state = await api.append(resource, file.path, before, options.signal, options.chunkBytes);
+        state = await api.append(resource, path, before, options.signal, options.chunkBytes);
       } catch (error) {
         if (error instanceof InfraDevError && realignCodes.has(error.code)) {
           throw new TransientError(error.message, null, { cause: error });

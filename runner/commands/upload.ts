@@ -1,0 +1,74 @@
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { bundleLimits } from "@/lib/contract/bundle";
+import { InfraDevError } from "@/lib/contract/errors";
+import { uploadAnnouncementText } from "@/lib/contract/upload";
+import { toBase64, utf8 } from "@/lib/evidence/bytes";
+import { digestFile } from "@/lib/evidence/node/bundle-writer";
+import { loadPrivateKey } from "@/lib/evidence/node/key-file";
+import { defaultBackoff, TransientError, withRetry } from "../attach/retry";
+import { parseServerUrl, ServerApi } from "../attach/server-api";
+import { uploadFile } from "../attach/upload";
+import { exitCodes, formatBytes } from "../terminal/output";
+import { defaultDataDir } from "./doctor";
+import { runCommand } from "./run-command";
+
+type UploadOptions = { server: string; key: string; json?: boolean };
+
+/** `runner upload`: exit 0 where the server accepted the bundle, 1 where it refused it. */
+export function registerUpload(program: Command): void {
+  program
+    .command("upload <bundle>")
+    .description("send a self-made bundle to a server, signed by a registered vendor key; goes on where it broke off")
+    .requiredOption("--server <url>", "the server")
+    .option("--key <file>", "the registered key (PKCS#8 PEM)", join(defaultDataDir, "key.pem"))
+    .option("--json", "one JSON document on stdout")
+    .action((bundle: string, options: UploadOptions) =>
+      runCommand(options, async (output, signal) => {
+        const path = resolve(bundle);
+        const api = new ServerApi(parseServerUrl(options.server), null);
+        const signer = await loadPrivateKey(resolve(options.key));
+        const { sha256, size: bytes } = await digestFile(path);
+        if (bytes > bundleLimits.packedBytes) {
+          throw new InfraDevError("too-large", {
+            code: "archive.packed-size",
+            message: `the bundle has ${formatBytes(bytes)}`,
+            where: path,
+            rule: `a bundle has at most ${formatBytes(bundleLimits.packedBytes)}`,
+            remedy: "grade again with shorter output",
+          });
+        }
+        const signature = toBase64(await signer.sign(utf8(uploadAnnouncementText({ sha256, bytes }))));
+        const giveUpAt = Date.now() + 10 * 60_000;
+        const retry = {
+          backoff: defaultBackoff,
+          signal,
+          deadline: () => giveUpAt,
+          onRetry: (error: Error) => output.status(`${error.message}; trying again`),
+        };
+        try {
+          let id = "";
+          await uploadFile(
+            api,
+            async () => {
+              const answer = await api.announceSelfMade({ sha256, bytes, keyid: signer.keyid, signature });
+              id = answer.id;
+              return { ...answer, resource: `/api/v1/uploads/${encodeURIComponent(answer.id)}` };
+            },
+            path,
+            { ...retry, onProgress: (sent) => output.status(`sent ${formatBytes(sent)} of ${formatBytes(bytes)}`) },
+          );
+          const answer = await withRetry(() => api.finishSelfMade(id), retry);
+          output.line(`accepted as ${answer.tier}: grading ${answer.gradingId}`);
+          output.line(`${api.server.origin}/submissions/${answer.submissionId}`);
+          output.result(answer);
+          return exitCodes.ok;
+        } catch (error) {
+          if (!(error instanceof InfraDevError) || error instanceof TransientError) throw error;
+          output.line(error.describe());
+          output.result({ error: error.problem });
+          return exitCodes.failed;
+        }
+      }),
+    );
+}
