@@ -79,10 +79,7 @@ function Notes({ board }: { board: Board }) {
         </ul>
       ) : null}
       {board.rows.length > 0 && empty.length > 0 ? (
-        <p>
-          Stated by no row, so not shown:{" "}
-          {empty.map((column) => column.meaning.split(/[,:.]/)[0]?.toLowerCase()).join("; ")}.
-        </p>
+        <p>Stated by no row, so not shown: {empty.map((column) => column.name).join(", ")}.</p>
       ) : null}
     </div>
   );
@@ -221,12 +218,7 @@ export function BoardPage({ board, view, suites }: { board: Board; view: BoardVi
             Unranked. Gold is the change as it was merged, nop is no change at all, mutants are wrong changes that every
             official test lets pass: they show that the grading tells right from wrong.
           </p>
-          <BoardTable
-            board={board}
-            view={{ ...view, sort: "resolved", direction: "desc" }}
-            rows={board.references}
-            caption="Reference patch sets"
-          />
+          <BoardTable board={board} view={null} rows={board.references} caption="Reference patch sets" />
         </section>
       ) : null}
       <Meaning board={board} />

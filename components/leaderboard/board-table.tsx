@@ -22,9 +22,9 @@ const role = {
   cell: { role: "cell" },
 } as const;
 
-/** A header that is a link which sorts, with what the column means shown on hover and on focus. */
+/** A header that is a link which sorts, with what the column means shown on hover and on focus; plain without a view. */
 function SortHeader(props: {
-  view: BoardView;
+  view: BoardView | null;
   sort: SortKey;
   label: string;
   unit?: string | null;
@@ -32,6 +32,14 @@ function SortHeader(props: {
   className?: string;
 }) {
   const { view, sort, label, unit, meaning, className } = props;
+  if (!view) {
+    return (
+      <th {...role.columnheader} scope="col" className={className} title={meaning}>
+        {label}
+        {unit ? <span className="unit"> {unit}</span> : null}
+      </th>
+    );
+  }
   const active = view.sort === sort;
   const direction = active ? (view.direction === "asc" ? "desc" : "asc") : firstDirection[sort];
   const id = `about-${sort}`;
@@ -85,9 +93,19 @@ function entryLine(row: BoardRow): string {
   return row.entry.reasoningEffort ? `${agent}, effort ${row.entry.reasoningEffort}` : agent;
 }
 
-function Row({ board, row, view, columns }: { board: Board; row: BoardRow; view: BoardView; columns: BoardColumn[] }) {
-  const inCategory = view.category ? row.byCategory.find(({ category }) => category === view.category)?.share : null;
-  const share = view.category ? (inCategory ?? null) : row.resolved;
+function Row({
+  board,
+  row,
+  view,
+  columns,
+}: {
+  board: Board;
+  row: BoardRow;
+  view: BoardView | null;
+  columns: BoardColumn[];
+}) {
+  const inCategory = view?.category ? row.byCategory.find(({ category }) => category === view.category)?.share : null;
+  const share = view?.category ? (inCategory ?? null) : row.resolved;
   return (
     <tr {...role.row} className={row.provisional ? "provisional" : undefined}>
       <Cell label="Rank set" className="rank">
@@ -117,7 +135,7 @@ function Row({ board, row, view, columns }: { board: Board; row: BoardRow; view:
         ) : null}
       </Cell>
       <Cell label="95 % interval" className="bar">
-        {share ? <ShareBar share={share} official={view.category ? null : row.officialResolved} /> : missingValue}
+        {share ? <ShareBar share={share} official={view?.category ? null : row.officialResolved} /> : missingValue}
       </Cell>
       {board.suite.categoryCounts.map(({ category }) => {
         const of = row.byCategory.find((one) => one.category === category)?.share;
@@ -132,7 +150,7 @@ function Row({ board, row, view, columns }: { board: Board; row: BoardRow; view:
           </Cell>
         );
       })}
-      <Cell label="Tasks" className="tasks">
+      <Cell label="Tasks" className={row.tasks ? "tasks" : "tasks counted"}>
         <TaskStrip row={row} />
       </Cell>
       {columns.map((column) => (
@@ -152,7 +170,7 @@ function Row({ board, row, view, columns }: { board: Board; row: BoardRow; view:
   );
 }
 
-/** The ranking, or with `references` the reference patch sets. Readable and sortable without JavaScript. */
+/** The ranking, readable and sortable without JavaScript; without a view, rows in the board's own order. */
 export function BoardTable({
   board,
   view,
@@ -160,12 +178,12 @@ export function BoardTable({
   caption,
 }: {
   board: Board;
-  view: BoardView;
+  view: BoardView | null;
   rows: readonly BoardRow[];
   caption: string;
 }) {
   const { shown } = columnsOf(rows);
-  const categoryName = view.category ? categoryLabels[view.category] : null;
+  const categoryName = view?.category ? categoryLabels[view.category] : null;
   return (
     <table {...role.table} className="board" aria-rowcount={rows.length + 1}>
       <caption className="sr-only">{caption}</caption>
@@ -234,7 +252,7 @@ export function BoardTable({
         </tr>
       </thead>
       <tbody {...role.rowgroup}>
-        {sortRows(rows, view).map((row) => (
+        {(view ? sortRows(rows, view) : rows).map((row) => (
           <Row key={row.submissionId} board={board} row={row} view={view} columns={shown} />
         ))}
       </tbody>

@@ -13,18 +13,17 @@ function cellSize(tasks: number): { width: number; gap: number } {
   return { width: 2, gap: 1 };
 }
 
-/** Paths of one cell: what is filled, and what is only drawn as a line. */
+/** Path of one cell. The half cell is a frame whose upper half is cut out by the even-odd rule. */
 function cellPath(verdict: TaskVerdict, x: number, width: number): string {
   const inner = width - 1;
-  const outline = `M${x + 0.5} .5h${inner}v${height - 1}h-${inner}z`;
   switch (verdict) {
     case "resolved":
       return `M${x} 0h${width}v${height}h-${width}z`;
     case "probe-rejected":
-      return `${outline}M${x} ${height / 2}h${width}v${height / 2}h-${width}z`;
+      return `M${x} 0h${width}v${height}h-${width}zM${x + 1} 1h${width - 2}v${height / 2 - 1}h-${width - 2}z`;
     case "failed":
     case "missing":
-      return outline;
+      return `M${x + 0.5} .5h${inner}v${height - 1}h-${inner}z`;
   }
 }
 

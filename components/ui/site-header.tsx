@@ -14,7 +14,7 @@ export function SiteHeader() {
             <NavLink href="/">Leaderboard</NavLink>
           </li>
           <li>
-            <NavLink href="/published">Published figures</NavLink>
+            <NavLink href="/published">Published</NavLink>
           </li>
           <li>
             <NavLink href="/docs/methodology">Methodology</NavLink>

@@ -5,6 +5,8 @@ import type { SortKey } from "./board-view";
 export interface BoardColumn {
   key: SortKey;
   label: string;
+  /** The figure in running text. */
+  name: string;
   unit: string | null;
   meaning: string;
   value: (row: BoardRow) => number | null;
@@ -16,6 +18,7 @@ export const figureColumns: readonly BoardColumn[] = [
   {
     key: "official",
     label: "Official",
+    name: "resolved with official tests alone",
     unit: "%",
     meaning: "Tasks on which every official test passes, per cent: what the row would resolve without probes.",
     value: (row) => row.officialResolved?.pct ?? null,
@@ -24,6 +27,7 @@ export const figureColumns: readonly BoardColumn[] = [
   {
     key: "rejected",
     label: "Rejected",
+    name: "share rejected by probes",
     unit: "%",
     meaning: "Of the tasks on which every official test passes, those that the probes reject, per cent.",
     value: (row) =>
@@ -35,6 +39,7 @@ export const figureColumns: readonly BoardColumn[] = [
   {
     key: "passed",
     label: "Passed",
+    name: "% passed",
     unit: "%",
     meaning: "Required tests that pass on a task, per cent, averaged over the suite's tasks.",
     value: (row) => row.passedPct,
@@ -43,6 +48,7 @@ export const figureColumns: readonly BoardColumn[] = [
   {
     key: "time",
     label: "Time",
+    name: "time",
     unit: "min",
     meaning: "The agent's run time, minutes, mean per task. Lower is better.",
     value: (row) => row.timeMin,
@@ -51,6 +57,7 @@ export const figureColumns: readonly BoardColumn[] = [
   {
     key: "cost",
     label: "Cost",
+    name: "cost",
     unit: "$",
     meaning: "API cost at list prices, US dollars, mean per task. Lower is better.",
     value: (row) => row.costUsd,
@@ -59,6 +66,7 @@ export const figureColumns: readonly BoardColumn[] = [
   {
     key: "tokens",
     label: "Tokens",
+    name: "tokens",
     unit: "M",
     meaning: "Tokens consumed, cached input included, millions, mean per task. Lower is better.",
     value: (row) => row.tokensM,
@@ -67,6 +75,7 @@ export const figureColumns: readonly BoardColumn[] = [
   {
     key: "steps",
     label: "Steps",
+    name: "steps",
     unit: null,
     meaning: "Completed model turns, mean per task. Lower is better.",
     value: (row) => row.steps,

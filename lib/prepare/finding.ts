@@ -41,6 +41,9 @@ function gapText(rows: readonly BoardRow[]): string | null {
   return gap === 0 ? null : `the largest gap is ${countWord(gap)} ${plural(gap, "task")}`;
 }
 
+const referenceText = (row: BoardRow) =>
+  `${row.entry.model.replace(/^reference:\s*/, "")} resolves ${row.resolved.resolved ?? formatPctUnit(row.resolved.pct)}`;
+
 /** Computes what a board shows. Says `models` where every row is another model, `entries` otherwise. */
 export function prepareFinding(board: Board): Finding {
   const rows = ranked(board);
@@ -53,7 +56,9 @@ export function prepareFinding(board: Board): Finding {
       lead:
         waiting > 0
           ? `${capitalize(countWord(waiting))} provisional ${plural(waiting, "entry waits", "entries wait")} for gradings that a host's fault interrupted.`
-          : `The suite has ${tasks}; a row appears here when its first submission has been graded.`,
+          : board.references.length > 0
+            ? `Graded so far are reference patch sets: ${board.references.slice(0, 4).map(referenceText).join(", ")} of ${tasks}${board.references.length > 4 ? ", and others" : ""}.`
+            : `The suite has ${tasks}; a row appears here when its first submission has been graded.`,
     };
   }
   if (rows.length === 1) {

@@ -1,0 +1,51 @@
+import type { Metadata } from "next";
+import { notFound } from "next/navigation";
+import { VerifyButton } from "@/components/evidence/verify-button";
+import { AttemptPage } from "@/components/results/attempt-page";
+import { getAttempt, getSubmission } from "@/lib/server/readers";
+import { listKnownSubmissions } from "../../static-params";
+
+export const ensureStatic = "navigation";
+
+interface Props {
+  params: Promise<{ id: string; task: string }>;
+}
+
+export async function generateStaticParams() {
+  const ids = await listKnownSubmissions();
+  const submissions = await Promise.all(ids.map((id) => getSubmission(id)));
+  const known = submissions.flatMap((submission) =>
+    submission ? submission.attempts.map(({ task }) => ({ id: submission.id, task })) : [],
+  );
+  return known.length > 0 ? known.slice(0, 20) : [{ id: ids[0] ?? "none", task: "none" }];
+}
+
+export async function generateMetadata({ params }: Props): Promise<Metadata> {
+  const { id, task } = await params;
+  const detail = await getAttempt(id, task);
+  return detail ? { title: `${detail.task.title}: ${detail.submission.candidate.model}` } : {};
+}
+
+export default async function Page({ params }: Props) {
+  const { id, task } = await params;
+  const detail = await getAttempt(id, task);
+  if (!detail) notFound();
+  const { grading } = detail;
+  return (
+    <AttemptPage
+      detail={detail}
+      verify={
+        grading ? (
+          <VerifyButton
+            gradingId={grading.id}
+            shown={{
+              status: grading.status,
+              summary: grading.summary,
+              tests: detail.tests.map((test) => ({ id: test.id, status: test.status })),
+            }}
+          />
+        ) : null
+      }
+    />
+  );
+}

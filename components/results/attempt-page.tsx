@@ -1,0 +1,136 @@
+import type { ReactNode } from "react";
+import { Crumbs } from "@/components/ui/crumbs";
+import { LongText } from "@/components/ui/long-text";
+import { ScrollRegion } from "@/components/ui/scroll-region";
+import type { AttemptDetail } from "@/lib/contract/api";
+import { formatDuration, formatInstant } from "@/lib/format/times";
+import { testsOf, verdictOf, verdictSentence } from "@/lib/prepare/attempt";
+import { categoryLabels, gradingStatusLabels, taskTypeLabels } from "@/lib/prepare/labels";
+import { boardHrefOf } from "@/lib/prepare/submission";
+import { EvidenceBlock } from "./evidence-block";
+import { FailureList } from "./failure-list";
+import { HostFacts } from "./host-facts";
+import { LaunchTable } from "./launch-table";
+import { OutcomeTable } from "./outcome-table";
+import { PatchDiff } from "./patch-diff";
+import { ResourceTable } from "./resource-table";
+import { TierBadge } from "./tier-badge";
+import { Verdict } from "./verdict";
+
+function Reason({ detail }: { detail: AttemptDetail }) {
+  const { grading } = detail;
+  if (!grading || grading.status === "completed") return null;
+  return (
+    <section className="notice" aria-label="Why no outcome counts">
+      <p>
+        <strong>{gradingStatusLabels[grading.status]}</strong>
+        {grading.reason ? (
+          <>
+            : {grading.reason.message} <code>{grading.reason.code}</code>
+          </>
+        ) : null}
+      </p>
+      {grading.reason && grading.reason.evidence.length > 0 ? (
+        <LongText text={grading.reason.evidence.join("\n")} />
+      ) : null}
+    </section>
+  );
+}
+
+function OtherGradings({ detail }: { detail: AttemptDetail }) {
+  if (detail.otherGradings.length === 0) return null;
+  return (
+    <section aria-labelledby="other-gradings">
+      <h2 id="other-gradings">Other gradings of this attempt</h2>
+      <ScrollRegion label="Other gradings">
+        <table className="plain">
+          <caption className="sr-only">Gradings that do not count</caption>
+          <thead>
+            <tr>
+              <th scope="col">Received</th>
+              <th scope="col">Status</th>
+              <th scope="col" className="num">
+                Tests
+              </th>
+              <th scope="col">Provenance</th>
+              <th scope="col">Bundle</th>
+            </tr>
+          </thead>
+          <tbody>
+            {detail.otherGradings.map((grading) => (
+              <tr key={grading.id}>
+                <td>{formatInstant(grading.receivedAt)}</td>
+                <td>
+                  {gradingStatusLabels[grading.status]}
+                  {grading.late ? ", late" : ""}
+                </td>
+                <td className="num">
+                  {grading.summary.requiredPassed}/{grading.summary.requiredTotal}
+                </td>
+                <td>
+                  <TierBadge tier={grading.tier} />
+                </td>
+                <td>
+                  <a href={`/api/v1/gradings/${grading.id}/bundle`} download>
+                    bundle
+                  </a>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollRegion>
+    </section>
+  );
+}
+
+/** One attempt at one task: verdict, outcomes by test and rank, failures, resources, patch, logs, host, evidence. */
+export function AttemptPage({ detail, verify }: { detail: AttemptDetail; verify: ReactNode }) {
+  const { submission, task, grading } = detail;
+  const official = testsOf(detail, "official");
+  const probes = testsOf(detail, "probe");
+  return (
+    <>
+      <div className="page-head">
+        <Crumbs
+          trail={[
+            { href: "/", label: "Leaderboard" },
+            { href: boardHrefOf(submission), label: `${submission.suite.title} ${submission.suite.version}` },
+            { href: `/submissions/${submission.id}`, label: <bdi>{submission.candidate.model}</bdi> },
+          ]}
+          here={task.slug}
+        />
+        <h1>{task.title}</h1>
+        <p className="task-facts">
+          {task.repo}, {categoryLabels[task.category]}, {taskTypeLabels[task.type]}; attempt by{" "}
+          <bdi>{submission.candidate.model}</bdi>
+          {detail.attempt.label ? `, ${detail.attempt.label}` : ""}
+        </p>
+        <p className="verdict-line">
+          <Verdict verdict={verdictOf(grading)} />
+          <span>{verdictSentence(grading)}</span>
+          {grading ? (
+            <span className="count">
+              graded {formatInstant(grading.startedAt)} in {formatDuration(grading.durationMs)}
+            </span>
+          ) : null}
+        </p>
+      </div>
+      <Reason detail={detail} />
+      {detail.tests.length > 0 ? (
+        <section aria-labelledby="outcomes">
+          <h2 id="outcomes">Outcomes by test and rank</h2>
+          {official.length > 0 ? <OutcomeTable detail={detail} tests={official} kind="official" /> : null}
+          {probes.length > 0 ? <OutcomeTable detail={detail} tests={probes} kind="probe" /> : null}
+        </section>
+      ) : null}
+      <FailureList detail={detail} />
+      <ResourceTable detail={detail} />
+      <EvidenceBlock detail={detail} verify={verify} />
+      <PatchDiff attempt={detail.attempt} />
+      <LaunchTable detail={detail} />
+      <HostFacts detail={detail} />
+      <OtherGradings detail={detail} />
+    </>
+  );
+}
