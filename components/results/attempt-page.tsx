@@ -104,7 +104,9 @@ export function AttemptPage({ detail, verify }: { detail: AttemptDetail; verify:
         <p className="task-facts">
           {task.repo}, {categoryLabels[task.category]}, {taskTypeLabels[task.type]}; attempt by{" "}
           <bdi>{submission.candidate.model}</bdi>
-          {detail.attempt.label ? `, ${detail.attempt.label}` : ""}
+          {detail.attempt.label && !submission.candidate.model.includes(detail.attempt.label)
+            ? `, ${detail.attempt.label}`
+            : ""}
         </p>
         <p className="verdict-line">
           <Verdict verdict={verdictOf(grading)} />

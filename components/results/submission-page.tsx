@@ -222,6 +222,7 @@ function CategoryTable({ submission }: { submission: SubmissionDetail }) {
 }
 
 function AttemptRows({ submission }: { submission: SubmissionDetail }) {
+  const candidateName = submission.candidate.model;
   return (
     <ScrollRegion label="Tasks">
       <table className="plain attempts">
@@ -252,7 +253,7 @@ function AttemptRows({ submission }: { submission: SubmissionDetail }) {
                   <a href={`/submissions/${submission.id}/${attempt.task}`}>{attempt.taskTitle}</a>
                   <small>
                     {attempt.task}
-                    {attempt.label ? `, ${attempt.label}` : ""}
+                    {attempt.label && !candidateName.includes(attempt.label) ? `, ${attempt.label}` : ""}
                   </small>
                 </th>
                 <td>{categoryLabels[attempt.category]}</td>
