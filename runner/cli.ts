@@ -1,8 +1,11 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
 import { registerDoctor } from "./commands/doctor";
+import { registerGrade } from "./commands/grade";
 import { registerSuite } from "./commands/suite";
 import { registerTask } from "./commands/task";
+import { registerUpload } from "./commands/upload";
+import { registerVerify } from "./commands/verify";
 import { exitCodes } from "./terminal/output";
 import { runnerVersion } from "./version";
 
@@ -22,6 +25,9 @@ Exit codes:
   .exitOverride();
 
 registerDoctor(program);
+registerGrade(program);
+registerUpload(program);
+registerVerify(program);
 registerTask(program);
 registerSuite(program);
 

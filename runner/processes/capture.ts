@@ -17,7 +17,7 @@ export type CaptureOptions = {
 export function capture(program: string, args: readonly string[], options: CaptureOptions = {}): Promise<Captured> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      cwd: options.cwd,
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
       ...(options.env === undefined ? {} : { env: options.env }),
       stdio: ["pipe", "pipe", "pipe"],
       killSignal: "SIGKILL",

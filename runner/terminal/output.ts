@@ -47,8 +47,12 @@ export type Output = {
   readonly json: boolean;
   /** A line for a person; silent under --json. */
   line(text?: string): void;
+  /** Whether a status line can be redrawn: stderr is a terminal, and not under --json. */
+  readonly isLive: boolean;
   /** A state that replaces the one before on a terminal, and is printed when it changes elsewhere. Goes to stderr. */
   status(text: string): void;
+  /** A state that changes all the time, such as elapsed seconds: shown on a terminal only. */
+  live(text: string): void;
   /** Removes the status line. */
   clearStatus(): void;
   /** The command's result: printed as one JSON document under --json. */
@@ -67,8 +71,14 @@ export function createOutput(json: boolean, { stdout, stderr, noColor }: OutputS
     if (live && shown !== "") stderr.write("\r\u001b[2K");
     shown = "";
   };
+  const draw = (text: string): void => {
+    const width = Math.max(20, stderr.columns ?? 80) - 1;
+    stderr.write(`\r\u001b[2K${[...text].slice(0, width).join("")}`);
+    shown = text;
+  };
   return {
     json,
+    isLive: live && !json,
     line(text = "") {
       if (json) return;
       clearStatus();
@@ -81,10 +91,10 @@ export function createOutput(json: boolean, { stdout, stderr, noColor }: OutputS
         shown = text;
         return;
       }
-      const width = Math.max(20, stderr.columns ?? 80) - 1;
-      const cut = [...text].slice(0, width).join("");
-      stderr.write(`\r\u001b[2K${cut}`);
-      shown = text;
+      draw(text);
+    },
+    live(text) {
+      if (live && !json) draw(text);
     },
     clearStatus,
     result(document) {

@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { type Candidate, candidateSchema } from "@/lib/contract/bundle";
+import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
+import type { Result } from "@/lib/contract/result";
+import { loadOrCreateKey } from "@/lib/evidence/node/key-file";
+import { describeProgress, gradeToBundle, type RunnerExecutor, runnerExecutors } from "../grade-to-bundle";
+import { ensurePython } from "../grading/python-runtime";
+import { type LoadedTask, loadTask } from "../suites/load";
+import { readReferencePatch } from "../suites/reference";
+import { exitCodes, formatBytes, formatElapsed, formatTable, type Output } from "../terminal/output";
+import { defaultDataDir } from "./doctor";
+import { locateTask } from "./locate";
+import { runCommand } from "./run-command";
+
+type GradeOptions = {
+  patch?: string;
+  reference?: string;
+  suite?: string;
+  executor: RunnerExecutor;
+  out: string;
+  key: string;
+  candidate?: string;
+  json?: boolean;
+};
+
+/** `--executor`, the same for every command that grades. */
+export const executorOption = (): Option =>
+  new Option("--executor <name>", "bwrap: sandbox without network; process: no isolation, for development")
+    .choices([...runnerExecutors])
+    .default("bwrap");
+
+/** The candidate that `--candidate` describes (JSON, or @file), what it leaves out filled in. */
+export async function parseCandidate(
+  text: string | undefined,
+  reference: string | undefined,
+  task: LoadedTask,
+): Promise<Candidate> {
+  const source = text?.startsWith("@") ? await readFile(resolve(text.slice(1)), "utf8") : (text ?? "{}");
+  const remedy = `give JSON such as '{"model": "...", "agent": "...", "networkPolicy": "none"}', or @file`;
+  let given: unknown;
+  try {
+    given = JSON.parse(source);
+  } catch (cause) {
+    const problem = { code: "usage.candidate", message: "the candidate is not JSON", where: "--candidate", remedy };
+    throw new InfraDevError("invalid", problem, { cause });
+  }
+  const fields = typeof given === "object" && given !== null && !Array.isArray(given) ? (given as object) : {};
+  const defaults = {
+    kind: reference === undefined ? "model" : "reference",
+    model: reference ?? "not stated",
+    agent: null,
+    agentVersion: null,
+    reasoningEffort: null,
+    promptCondition: task.prompts.find((prompt) => prompt.default)?.condition ?? "interface",
+    skill: null,
+    networkPolicy: reference === undefined ? "not-stated" : "none",
+    budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
+  };
+  const filled = { promptDigest: null, ...defaults, ...fields };
+  const parsed = candidateSchema.safeParse(filled);
+  if (!parsed.success) {
+    const subject = { code: "usage.candidate", what: "the candidate", where: "--candidate", remedy };
+    throw new InfraDevError("invalid", problemFromZod(parsed.error, subject));
+  }
+  if (parsed.data.promptDigest !== null || parsed.data.kind === "reference") return parsed.data;
+  const prompt = task.prompts.find((each) => each.condition === parsed.data.promptCondition);
+  return { ...parsed.data, promptDigest: prompt?.sha256 ?? null };
+}
+
+function showResult(output: Output, result: Result): void {
+  const paint = { passed: "green", skipped: "yellow", "not-run": "yellow" } as const;
+  const rows = result.tests.map((test) => {
+    const status = output.paint(paint[test.status as keyof typeof paint] ?? "red", test.status);
+    const ranks = test.ranks.filter((rank) => rank.status === "passed").length;
+    const root = test.ranks.find((rank) => rank.rank === test.rootRank)?.failure;
+    const message = root
+      ? `rank ${test.rootRank}: ${root.exceptionType ?? root.phase}: ${root.message.split("\n")[0]}`
+      : "";
+    return [status, test.id, test.expectation, `${ranks}/${test.ranks.length}`, message.slice(0, 90)];
+  });
+  output.line();
+  output.line(formatTable(["outcome", "test", "expects", "ranks", "first failure"], rows));
+  output.line();
+  const { summary } = result;
+  if (result.reason !== null) {
+    output.line(`${output.paint("red", result.status)}: ${result.reason.message} [${result.reason.code}]`);
+    for (const line of result.reason.evidence) output.line(`  ${line}`);
+  }
+  const verdict = summary.resolved ? output.paint("green", "resolved") : output.paint("red", "not resolved");
+  const official = `official ${summary.officialPassed}/${summary.officialTotal}`;
+  output.line(
+    `${verdict}: ${summary.requiredPassed}/${summary.requiredTotal} required tests pass (${official}), ` +
+      `${formatElapsed(result.durationMs)}${result.sandboxed ? "" : `, ${output.paint("yellow", "not sandboxed")}`}`,
+  );
+}
+
+/** `runner grade`: exit 0 where the patch resolves the task, 1 where not, 2 where no grading could be made. */
+export function registerGrade(program: Command): void {
+  program
+    .command("grade <task>")
+    .description("grade a patch on this machine, without a server, and write the signed bundle")
+    .option("--patch <file>", "the patch, in git's form")
+    .option("--reference <name>", "grade one of the task's own patches instead: gold, nop, mutant-<n>")
+    .option("--suite <dir>", "suite that the task is of, where it is named by its slug")
+    .addOption(executorOption())
+    .option("--out <dir>", "where the bundle goes", ".data/gradings")
+    .option("--key <file>", "key that signs (made where there is none)", join(defaultDataDir, "key.pem"))
+    .option("--candidate <json>", "who made the patch: JSON or @file")
+    .option("--json", "one JSON document on stdout")
+    .action((name: string, options: GradeOptions) =>
+      runCommand(options, async (output, signal) => {
+        if ((options.patch === undefined) === (options.reference === undefined)) {
+          throw new InfraDevError("invalid", {
+            code: "usage.patch",
+            message: "give either --patch or --reference",
+            where: "--patch",
+            rule: "one patch is graded",
+            remedy: "runner grade <task> --patch FILE",
+          });
+        }
+        const task = await loadTask(locateTask(name, options.suite));
+        const patch =
+          options.patch === undefined
+            ? await readReferencePatch(task, options.reference ?? "")
+            : await readFile(resolve(options.patch));
+        const candidate = await parseCandidate(options.candidate, options.reference, task);
+        const python = await ensurePython();
+        const signer = await loadOrCreateKey(resolve(options.key));
+        const gradingId = randomUUID();
+        const out = join(resolve(options.out), `${gradingId}.infradev.tar.gz`);
+        const startedMs = performance.now();
+        let latest = "starting";
+        const show = (): void =>
+          output.live(`${task.metadata.slug}  ${formatElapsed(performance.now() - startedMs)}  ${latest}`);
+        const ticker = setInterval(show, 200);
+        try {
+          const { result, bundle } = await gradeToBundle({
+            task,
+            patch,
+            candidate,
+            gradingId,
+            attemptId: null,
+            lease: null,
+            executor: options.executor,
+            python,
+            signer,
+            workDir: await mkdtemp(join(tmpdir(), "infradev-grade-")),
+            out,
+            signal,
+            onProgress: (event) => {
+              const text = describeProgress(event);
+              if (text === null) return;
+              latest = text;
+              if (output.isLive) show();
+              else output.status(`${task.metadata.slug}: ${text}`);
+            },
+          });
+          clearInterval(ticker);
+          showResult(output, result);
+          output.line(`bundle: ${bundle.path} (${formatBytes(bundle.bytes)}, sha256 ${bundle.sha256})`);
+          output.result({ result, bundle: { path: bundle.path, sha256: bundle.sha256, bytes: bundle.bytes } });
+          if (signal.aborted) throw signal.reason;
+          if (result.status === "infra") return exitCodes.misuse;
+          return result.summary.resolved ? exitCodes.ok : exitCodes.failed;
+        } finally {
+          clearInterval(ticker);
+        }
+      }),
+    );
+}

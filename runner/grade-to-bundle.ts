@@ -1,0 +1,86 @@
+import { rm } from "node:fs/promises";
+import type { Candidate } from "@/lib/contract/bundle";
+import type { Result } from "@/lib/contract/result";
+import type { Signer } from "@/lib/evidence/keys";
+import { type WrittenBundle, writeBundle } from "@/lib/evidence/node/bundle-writer";
+import { gradeTask, type ProgressEvent } from "./grading/grade";
+import type { PythonRuntime } from "./grading/python-runtime";
+import type { LoadedTask } from "./suites/load";
+import { runnerVersion } from "./version";
+
+/** Executors that this runner can be told to use. */
+export const runnerExecutors = ["bwrap", "process"] as const;
+export type RunnerExecutor = (typeof runnerExecutors)[number];
+
+export type GradeRequest = {
+  task: LoadedTask;
+  patch: Uint8Array;
+  candidate: Candidate;
+  gradingId: string;
+  attemptId: string | null;
+  lease: { id: string; nonce: string } | null;
+  executor: RunnerExecutor;
+  python: PythonRuntime;
+  signer: Signer;
+  /** Folder of this grading alone; removed at the end. */
+  workDir: string;
+  /** Where the bundle goes. */
+  out: string;
+  signal: AbortSignal;
+  onProgress: (event: ProgressEvent) => void;
+};
+
+/** Grades a patch and writes the signed bundle of what was seen, whatever the outcome. */
+export async function gradeToBundle(request: GradeRequest): Promise<{ result: Result; bundle: WrittenBundle }> {
+  const { task, patch, candidate, gradingId, attemptId, lease, executor, python, workDir, signal, onProgress } =
+    request;
+  try {
+    const { result, payloadDir, sealedDir } = await gradeTask({
+      task,
+      suite: task.suite,
+      patch,
+      candidate,
+      gradingId,
+      attemptId,
+      lease,
+      executor,
+      python,
+      workDir,
+      onProgress,
+      signal,
+      runnerVersion,
+    });
+    const bundle = await writeBundle({
+      payloadDir,
+      ...(sealedDir === null ? {} : { sealedDir }),
+      attemptId,
+      lease,
+      candidate,
+      signer: request.signer,
+      out: request.out,
+    });
+    return { result, bundle };
+  } finally {
+    await rm(workDir, { recursive: true, force: true });
+  }
+}
+
+/** A progress event as one line; null for what says nothing new. */
+export function describeProgress(event: ProgressEvent): string | null {
+  switch (event.type) {
+    case "stage":
+      return { checkout: "checking out and applying the patch", launching: "launching", bundling: "bundling" }[
+        event.stage
+      ];
+    case "launch-started":
+      return `launch ${event.launch + 1}, ${event.group}: ${event.tests} tests on ${event.nproc} rank${event.nproc === 1 ? "" : "s"}`;
+    case "test":
+      return `${event.done}/${event.total}  ${event.status.padEnd(7)} ${event.id}`;
+    case "launch-finished":
+      return event.killed === null && event.relaunch === 0
+        ? null
+        : `launch ${event.launch + 1}, ${event.group}: ended${event.killed ? ` by ${event.killed}` : ""}${event.relaunch > 0 ? `, ${event.relaunch} tests launched again` : ""}`;
+    case "finished":
+      return `${event.status}: ${event.passed} of ${event.required} required tests passed`;
+  }
+}
