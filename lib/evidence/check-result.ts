@@ -33,6 +33,32 @@ function mergedStatuses(test: ManifestTest, nproc: number, outcomes: readonly Ra
   return new Set(others.length > 0 ? others : ["not-run"]);
 }
 
+const isFailure = (status: OutcomeStatus) => !["passed", "skipped", "not-run"].includes(status);
+
+/** The root rank is a required rank that failed, and gives a test that did not pass its status. */
+function checkRootRank(expected: ManifestTest, actual: TestOutcome, nproc: number): Problem[] {
+  const refuse = (message: string) => [
+    problem(
+      "result.root-rank",
+      `tests[${actual.id}].rootRank`,
+      message,
+      "a test that did not pass has the status of its root rank, the required rank that failed first",
+    ),
+  ];
+  const required = requiredRanks(expected.ranks, nproc);
+  const failed = actual.ranks.filter(
+    ({ rank, status }) => isFailure(status) && (required === null || required.includes(rank)),
+  );
+  if (actual.status === "passed") return actual.rootRank === null ? [] : refuse("a test that passed has no root rank");
+  if (actual.rootRank === null)
+    return failed.length === 0 ? [] : refuse(`rank ${failed[0]?.rank} failed and no root rank is named`);
+  const root = failed.find(({ rank }) => rank === actual.rootRank);
+  if (!root) return refuse(`rank ${actual.rootRank} is no required rank that failed`);
+  return root.status === actual.status
+    ? []
+    : refuse(`rank ${root.rank} is '${root.status}', the test is called '${actual.status}'`);
+}
+
 function checkTest(expected: ManifestTest, actual: TestOutcome, nproc: number, launches: number): Problem[] {
   const where = `tests[${actual.id}]`;
   const facts = (test: ManifestTest | TestOutcome) => ({
@@ -81,27 +107,7 @@ function checkTest(expected: ManifestTest, actual: TestOutcome, nproc: number, l
         "a test passes only if every required rank passed it; else its status is that of a rank that did not pass",
       ),
     );
-  if (actual.status === "passed" && actual.rootRank !== null)
-    problems.push(
-      problem(
-        "result.root-rank",
-        `${where}.rootRank`,
-        "a test that passed has no root rank",
-        "the root rank is the rank of the earliest failure",
-      ),
-    );
-  if (actual.rootRank !== null) {
-    const root = actual.ranks.find(({ rank }) => rank === actual.rootRank);
-    if (!root || root.status === "passed")
-      problems.push(
-        problem(
-          "result.root-rank",
-          `${where}.rootRank`,
-          `rank ${actual.rootRank} ${root ? "passed" : "reported nothing"}`,
-          "the root rank is the rank of the earliest failure",
-        ),
-      );
-  }
+  problems.push(...checkRootRank(expected, actual, nproc));
   for (const resource of actual.resources)
     if (resource.met !== resource.value <= resource.limit)
       problems.push(

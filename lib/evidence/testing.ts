@@ -129,8 +129,8 @@ function rankOutcome(rank: number, status: OutcomeStatus, launch: number | null)
     failure: failed
       ? {
           phase: "call",
-          exceptionType: status === "failed" ? "builtins.AssertionError" : null,
-          mro: status === "failed" ? ["builtins.AssertionError", "builtins.Exception"] : [],
+          exceptionType: status === "failed" ? "AssertionError" : null,
+          mro: status === "failed" ? ["AssertionError", "Exception"] : [],
           message: `synthetic ${status}`,
           frames: [],
           activeCheck: null,
@@ -152,7 +152,7 @@ function outcomeOf(test: ManifestTest, status: OutcomeStatus, nproc: number, lau
     status,
     durationMs: reports ? 12.5 : null,
     ranks: reports ? Array.from({ length: nproc }, (_, rank) => rankOutcome(rank, status, launch)) : [],
-    rootRank: reports && status !== "passed" ? 0 : null,
+    rootRank: ["passed", "skipped", "not-run"].includes(status) ? null : 0,
     resources: [],
     label: null,
   };

@@ -167,6 +167,17 @@ describe("each contradiction has its code", () => {
       "bundle.missing-file",
       () => withSums(entries.filter(({ path }) => path !== bundlePaths.guard)),
     ],
+    [
+      "a CTRF document of other tests, listed anew",
+      "bundle.ctrf-mismatch",
+      () =>
+        withSums(
+          replace(
+            bundlePaths.ctrf,
+            fileOf(bundlePaths.ctrf).toString().replace('"status": "failed"', '"status": "passed"'),
+          ),
+        ),
+    ],
     ["no sums", "bundle.missing-file", () => entries.filter(({ path }) => path !== bundlePaths.sums)],
     ["no statements", "bundle.missing-file", () => entries.filter(({ path }) => path !== bundlePaths.envelopes)],
     ["no sealed file", "bundle.missing-file", () => entries.filter(({ path }) => path !== bundlePaths.sealed)],
@@ -351,6 +362,21 @@ describe("each contradiction has its code", () => {
       "result.merge",
       (r: TestBundle["result"]) => {
         r.tests[0]?.ranks.pop();
+      },
+    ],
+    [
+      "a failure whose root rank is not named",
+      "result.root-rank",
+      (r: TestBundle["result"]) => {
+        for (const test of r.tests) test.rootRank = null;
+      },
+    ],
+    [
+      "a failure of another kind than its root rank's",
+      "result.root-rank",
+      (r: TestBundle["result"]) => {
+        for (const test of r.tests)
+          for (const rank of test.ranks) if (test.status === "failed" && rank.rank === 0) rank.status = "hung";
       },
     ],
     [

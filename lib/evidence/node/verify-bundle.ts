@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
+
 import type { DsseEnvelope, PublishedKey } from "../../contract/bundle";
 import { bundleLimits, bundlePaths, requiredPayloadPaths } from "../../contract/bundle";
 import type { Problem } from "../../contract/errors";
 import { InfraDevError } from "../../contract/errors";
 import type { LogInclusion } from "../../contract/evidence-api";
-import type { Guard } from "../../contract/result";
+import type { Guard, Result } from "../../contract/result";
 import { guardSchema } from "../../contract/result";
 import { concatBytes, decodeUtf8 } from "../bytes";
+import { differences } from "../statements";
 import { parseSums } from "../sums";
 import type { Check, EvidenceContents, Expectation } from "../verify-evidence";
 import { checkOf, verifyEvidence } from "../verify-evidence";
@@ -133,6 +136,46 @@ function fileProblems(listed: ReadonlyMap<string, string>, files: ReadonlyMap<st
   return problems;
 }
 
+const ctrfSchema = z.object({
+  results: z.object({
+    summary: z.object({ tests: z.int(), passed: z.int() }),
+    tests: z.array(z.object({ name: z.string(), status: z.string() })),
+  }),
+});
+
+/** Compares the CTRF document with the result: the same tests, the same ones passed, its own sums. */
+function ctrfProblems(bytes: Uint8Array | undefined, result: Result): Problem[] {
+  const refuse = (where: string, message: string): Problem[] => [
+    {
+      code: "bundle.ctrf-mismatch",
+      message,
+      where: `${bundlePaths.ctrf}${where}`,
+      rule: "tests.ctrf.json repeats the result for tools that read CTRF: the same tests, the same ones passed",
+      remedy: "grade again with a current runner",
+    },
+  ];
+  const text = bytes ? isText(bytes) : null;
+  let ctrf: z.infer<typeof ctrfSchema>;
+  try {
+    ctrf = ctrfSchema.parse(JSON.parse(text ?? ""));
+  } catch {
+    return refuse("", "the document is not CTRF");
+  }
+  const { summary, tests } = ctrf.results;
+  const passedIn = (list: readonly { status: string }[]) => list.filter(({ status }) => status === "passed").length;
+  const found = differences(
+    Object.fromEntries(result.tests.map(({ id, status }) => [id, status === "passed"])),
+    Object.fromEntries(tests.map(({ name, status }) => [name, status === "passed"])),
+  );
+  const [first] = found;
+  if (first) return refuse(`#${first.path}`, `passed: says ${first.actual}, the result says ${first.expected}`);
+  return summary.tests === result.tests.length &&
+    tests.length === result.tests.length &&
+    summary.passed === passedIn(tests)
+    ? []
+    : refuse("#results.summary", "its sums do not fit its tests");
+}
+
 function parseGuard(bytes: Uint8Array | undefined): Guard | null {
   try {
     return guardSchema.parse(JSON.parse(decodeUtf8(bytes ?? new Uint8Array())));
@@ -147,6 +190,14 @@ const isText = (bytes: Uint8Array): string | null => {
   } catch {
     return null;
   }
+};
+
+const guardForm: Problem = {
+  code: "bundle.document-form",
+  message: "the document does not fit its schema",
+  where: bundlePaths.guard,
+  rule: "guard.json is a document of the form infradev-guard/1",
+  remedy: "grade again with a current runner",
 };
 
 async function verifyCollected(
@@ -225,18 +276,17 @@ async function verifyCollected(
   });
   checks.push(...evidence.checks);
   const guard = parseGuard(kept.get(bundlePaths.guard));
-  if (!guard)
-    checks.push(
-      checkOf("guard", "The guard's report fits its schema", "", [
-        {
-          code: "bundle.document-form",
-          message: "the document does not fit its schema",
-          where: bundlePaths.guard,
-          rule: "guard.json is a document of the form infradev-guard/1",
-          remedy: "grade again with a current runner",
-        },
-      ]),
-    );
+  checks.push(
+    checkOf(
+      "side-documents",
+      "The guard's report and the CTRF document fit schema and result",
+      "guard.json, tests.ctrf.json",
+      [
+        ...(guard ? [] : [guardForm]),
+        ...(evidence.contents ? ctrfProblems(kept.get(bundlePaths.ctrf), evidence.contents.result) : []),
+      ],
+    ),
+  );
   const contents: BundleContents | null =
     evidence.contents && guard
       ? {
