@@ -1,5 +1,5 @@
 export async function register(): Promise<void> {
-  if (process.env["NEXT_RUNTIME"] !== "nodejs") return;
+  if (process.env["NEXT_RUNTIME"] !== "nodejs" || process.env["NEXT_PHASE"] === "phase-production-build") return;
   const { listenForAnnouncements } = await import("./lib/server/cache-listener");
   listenForAnnouncements();
 }

@@ -52,7 +52,7 @@ async function listen(): Promise<void> {
 export function tagsOf(message: string): string[] {
   try {
     const { from, tags } = JSON.parse(message) as { from?: unknown; tags?: unknown };
-    return from === processId || !Array.isArray(tags) ? [] : tags.filter(isCacheTag);
+    return from === processId() || !Array.isArray(tags) ? [] : tags.filter(isCacheTag);
   } catch {
     return [cacheTags.everything];
   }

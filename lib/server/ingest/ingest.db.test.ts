@@ -1,0 +1,309 @@
+import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { InfraDevError } from "@/lib/contract/errors";
+import { generateKeyPair } from "@/lib/evidence/keys";
+import { verifyBundle } from "@/lib/evidence/node/verify-bundle";
+import { publishedKeys } from "../context";
+import { inclusionOf } from "../log/tree";
+import { finish } from "../runners/finish";
+import {
+  addTestHost,
+  claimJobFor,
+  deliver,
+  gradeOne,
+  leaseOf,
+  makeBundleFor,
+  signedFinish,
+  startJob,
+  startTestServer,
+  submitGold,
+  type TestServer,
+  uploadFile,
+} from "../testing";
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await startTestServer(inject("testServerUrl"), { tasks: 2 });
+});
+afterEach(() => server.close());
+
+const codeOf = async (work: Promise<unknown>): Promise<string> => {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof InfraDevError)) throw error ?? new Error("nothing was refused");
+  return error.code;
+};
+
+/** Everything that an accepted bundle writes, as the database has it. */
+async function written(): Promise<Record<string, unknown>> {
+  const { sql } = server.database;
+  const count = async (table: string) => (await sql`select count(*)::int as n from ${sql(table)}`)[0]?.["n"];
+  const entries = await Promise.all(
+    ["grading", "outcome", "rank_outcome", "failure", "label", "payload_file", "attempt_summary", "log_record"].map(
+      async (table) => [table, await count(table)],
+    ),
+  );
+  return Object.fromEntries(entries);
+}
+
+describe("an accepted bundle", () => {
+  it("is recorded with outcomes, summaries, log record and a receipt that verifies offline", async () => {
+    const host = await addTestHost(server);
+    const submissionId = await submitGold(server);
+    const { bundle, answer, job } = await gradeOne(server, host);
+    expect(answer).toMatchObject({ verdict: "accepted", gradingId: job.gradingId });
+    const report = await verifyBundle(bundle.path, {
+      keys: (await publishedKeys(server)).keys,
+      receipt: answer.receipt,
+      log: await inclusionOf(server, job.gradingId),
+    });
+    expect(report.checks.filter((check) => !check.ok)).toEqual([]);
+    expect(report.notChecked).toEqual([]);
+    const [grading] = await server.database.sql`select tier, late, resolved from grading where id = ${job.gradingId}`;
+    expect(grading).toEqual({ tier: "verified", late: false, resolved: true });
+    const [jobRow] = await server.database.sql`select state, finish_status from job where id = ${job.jobId}`;
+    expect(jobRow).toEqual({ state: "finished", finish_status: "completed" });
+    const [summary] = await server.database.sql`
+      select tier, graded_count, resolved_count, provisional from submission_summary
+      where submission_id = ${submissionId}`;
+    // The other task's job is still open.
+    expect(summary).toEqual({ tier: "verified", graded_count: 1, resolved_count: 1, provisional: true });
+    expect(server.expired).toContain(`submission:${submissionId}`);
+    expect(server.expired).toContain("board:synthetic-suite");
+  });
+
+  it("gives the same answer the second time and changes nothing", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { bundle, answer, job } = await gradeOne(server, host);
+    const before = await written();
+    expect(await deliver(server, host, job, bundle.path)).toEqual(answer);
+    expect(await written()).toEqual(before);
+  });
+
+  it("is recorded once when it is delivered twice at the same time", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const bundle = await makeBundleFor(server, host, job);
+    const sha256 = await uploadFile(server, job.lease.id, bundle.path);
+    const request = await signedFinish(host, job.lease.id, "completed", sha256);
+    const lease = await leaseOf(server, job);
+    const [first, second] = await Promise.all([
+      finish(server, host.row, lease, request),
+      finish(server, host.row, lease, request),
+    ]);
+    expect(first).toEqual(second);
+    expect(await written()).toMatchObject({ grading: 1, log_record: 3 });
+  });
+
+  it("of two hosts at the same time leaves summaries that equal a recomputation, and a log without gaps", async () => {
+    const hosts = [await addTestHost(server), await addTestHost(server)];
+    const submissionId = await submitGold(server);
+    await Promise.all(
+      hosts.map((host, index) =>
+        gradeOne(server, host, index === 0 ? {} : { statuses: { "probes/test_pool_probe.py::test_shape": "failed" } }),
+      ),
+    );
+    const [summary] = await server.database.sql`
+      select * from submission_summary where submission_id = ${submissionId}`;
+    const [counted] = await server.database.sql`
+      select count(*) filter (where failed = 0)::float8 as resolved,
+             count(*) filter (where failed > 0 and official_failed = 0)::int as rejected,
+             100 * avg(passed / required::float8) as passed_pct
+      from (
+        select grading.id,
+               count(*) filter (where task_test.required and outcome.status <> 'passed') as failed,
+               count(*) filter (where task_test.required and task_test.kind = 'official'
+                                  and outcome.status <> 'passed') as official_failed,
+               count(*) filter (where task_test.required and outcome.status = 'passed') as passed,
+               count(*) filter (where task_test.required) as required
+        from grading join outcome on outcome.grading_id = grading.id join task_test on task_test.id = outcome.test_id
+        group by grading.id
+      ) per_grading`;
+    expect(summary).toMatchObject({
+      graded_count: 2,
+      resolved_count: counted?.["resolved"],
+      resolved_pct: 50,
+      official_resolved_count: 2,
+      probe_rejected_count: counted?.["rejected"],
+      passed_pct: counted?.["passed_pct"],
+      provisional: false,
+    });
+    const positions = await server.database.sql`select position::int as position from log_record order by position`;
+    expect(positions.map((row) => row["position"])).toEqual(positions.map((_, index) => index));
+    const [failure] = await server.database.sql`
+      select label.type, failure.root_rank from failure join label using (grading_id, test_id)`;
+    expect(failure).toEqual({ type: "shape-layout-dtype", root_rank: 0 });
+  });
+});
+
+describe("a bundle is refused, and nothing changes, when", () => {
+  it("it is sent for another lease", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const first = await gradeOne(server, host);
+    const { job } = await startJob(server, host);
+    const before = await written();
+    expect(await codeOf(deliver(server, host, job, first.bundle.path))).toBe("ingest.replayed");
+    expect(await written()).toEqual(before);
+  });
+
+  it.each([
+    ["bundle.lease-mismatch", { lease: { id: "00000000-0000-4000-8000-000000000000", nonce: "a".repeat(64) } }],
+    ["bundle.grading-mismatch", { gradingId: "00000000-0000-4000-8000-000000000000" }],
+    ["bundle.attempt-mismatch", { attemptId: "00000000-0000-4000-8000-000000000000" }],
+    ["bundle.lease-mismatch", { lease: null }],
+    ["bundle.patch-mismatch", { patch: "--- another\n" }],
+  ])("it says something else than its lease: %s", async (code, overrides) => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const before = await written();
+    const bundle = await makeBundleFor(server, host, job, overrides);
+    expect(await codeOf(deliver(server, host, job, bundle.path))).toBe(code);
+    expect(await written()).toEqual(before);
+    expect((await leaseOf(server, job)).state).toBe("active");
+  });
+
+  it("its nonce is another one", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const bundle = await makeBundleFor(server, host, job, { lease: { id: job.lease.id, nonce: "b".repeat(64) } });
+    expect(await codeOf(deliver(server, host, job, bundle.path))).toBe("bundle.nonce-mismatch");
+  });
+
+  it("it is of another task", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const other = server.manifests.find((manifest) => manifest.task.slug !== job.task.slug);
+    if (!other) throw new Error("the suite has one task only");
+    const bundle = await makeBundleFor(server, host, job, { manifest: other });
+    expect(await codeOf(deliver(server, host, job, bundle.path))).toBe("bundle.task-mismatch");
+  });
+
+  it("its manifest is not the suite's", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const manifest = structuredClone(server.manifests.find((one) => one.task.slug === job.task.slug));
+    if (!manifest?.tests[0]) throw new Error("the task has no test");
+    manifest.tests = manifest.tests.slice(0, 2);
+    const bundle = await makeBundleFor(server, host, job, { manifest });
+    expect(await codeOf(deliver(server, host, job, bundle.path))).toBe("bundle.manifest-mismatch");
+  });
+
+  it("a key signed it that is registered nowhere", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const stranger = await generateKeyPair();
+    const bundle = await makeBundleFor(server, { signer: stranger.signer }, job);
+    expect(await codeOf(deliver(server, host, job, bundle.path))).toBe("bundle.unknown-key");
+  });
+
+  it("another host's key signed it", async () => {
+    const host = await addTestHost(server);
+    const other = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const bundle = await makeBundleFor(server, other, job);
+    expect(await codeOf(deliver(server, host, job, bundle.path))).toBe("bundle.key-mismatch");
+  });
+
+  it.each([
+    ["bundle.key-expired", "valid_until = now() - interval '1 hour'"],
+    ["bundle.key-revoked", "revoked_at = now()"],
+    ["bundle.key-revoked", "compromised_since = now() - interval '1 minute'"],
+    ["bundle.key-not-yet-valid", "valid_from = now() + interval '1 hour'"],
+  ])("its key is not in force: %s", async (code, change) => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const bundle = await makeBundleFor(server, host, job);
+    await server.database.sql.unsafe(`update signing_key set ${change} where keyid = '${host.signer.keyid}'`);
+    expect(await codeOf(deliver(server, host, job, bundle.path))).toBe(code);
+  });
+
+  it("the request says another status than its evidence", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const bundle = await makeBundleFor(server, host, job);
+    expect(await codeOf(deliver(server, host, job, bundle.path, "tampered"))).toBe("finish.status-mismatch");
+  });
+
+  it("it never arrived, or the finish is not the host's own", async () => {
+    const host = await addTestHost(server);
+    const other = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const lease = await leaseOf(server, job);
+    const request = await signedFinish(host, job.lease.id, "completed", "c".repeat(64));
+    expect(await codeOf(finish(server, host.row, lease, request))).toBe("finish.bundle-not-uploaded");
+    const forged = await signedFinish(other, job.lease.id, "completed", "c".repeat(64));
+    expect(await codeOf(finish(server, host.row, lease, forged))).toBe("finish.signature-invalid");
+    const bare = await signedFinish(host, job.lease.id, "completed", null);
+    expect(await codeOf(finish(server, host.row, lease, bare))).toBe("finish.bundle-missing");
+  });
+
+  it("a number in it fits no column", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const before = await written();
+    const bundle = await makeBundleFor(server, host, job, {
+      editResult: (result) => {
+        const rank = result.tests[0]?.ranks[0];
+        if (rank) rank.logLine = 2 ** 40;
+      },
+    });
+    expect(await codeOf(deliver(server, host, job, bundle.path))).toBe("bundle.out-of-range");
+    expect(await written()).toEqual(before);
+  });
+});
+
+describe("tiers", () => {
+  it("come from trust and sandbox, never from the bundle", async () => {
+    const trusted = await addTestHost(server);
+    await submitGold(server);
+    const bare = await gradeOne(server, trusted, { executor: "process", sandboxed: false });
+    const [row] = await server.database.sql`select tier from grading where id = ${bare.job.gradingId}`;
+    expect(row).toEqual({ tier: "signed" });
+  });
+
+  it("a host that is not trusted gets no work of others", async () => {
+    const stranger = await addTestHost(server, { trusted: false });
+    await submitGold(server);
+    expect(await claimJobFor(server, stranger)).toBeNull();
+    const own = await addTestHost(server, { trusted: false, organization: "maintainers" });
+    const { job } = await gradeOne(server, own);
+    const [row] = await server.database.sql`select tier from grading where id = ${job.gradingId}`;
+    expect(row).toEqual({ tier: "signed" });
+  });
+
+  it("two operators whose outcomes agree make a reproduced attempt; a disagreement does not", async () => {
+    const { regrade } = await import("../admin/submissions");
+    const first = await addTestHost(server);
+    const second = await addTestHost(server);
+    const submissionId = await submitGold(server);
+    await gradeOne(server, first);
+    await gradeOne(server, first);
+    await regrade(server, { submissionId, task: null, reason: "second operator" });
+    await gradeOne(server, second);
+    await gradeOne(server, second, { statuses: { "probes/test_pool_probe.py::test_shape": "failed" } });
+    const tiers = await server.database.sql`
+      select tier, count(*)::int as n from attempt_summary where submission_id = ${submissionId} group by tier
+      order by tier`;
+    expect(tiers.map((row) => ({ ...row }))).toEqual([
+      { tier: "reproduced", n: 1 },
+      { tier: "verified", n: 1 },
+    ]);
+    const [summary] = await server.database.sql`
+      select tier from submission_summary where submission_id = ${submissionId}`;
+    expect(summary).toEqual({ tier: "verified" });
+  });
+});

@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { InfraDevError } from "@/lib/contract/errors";
+import { protocol } from "@/lib/contract/job";
+import { endLease } from "../admin/hosts";
+import { cancel, regrade } from "../admin/submissions";
+import {
+  addTestHost,
+  claimJobFor,
+  deliver,
+  gradeOne,
+  leaseOf,
+  makeBundleFor,
+  signedFinish,
+  startJob,
+  startTestServer,
+  submitGold,
+  type TestHost,
+  type TestServer,
+} from "../testing";
+import { claim } from "./claim";
+import { finish } from "./finish";
+import { renew } from "./renew";
+
+let server: TestServer;
+let host: TestHost;
+beforeEach(async () => {
+  server = await startTestServer(inject("testServerUrl"));
+  host = await addTestHost(server);
+});
+afterEach(() => server.close());
+
+const codeOf = async (work: Promise<unknown>): Promise<string> => {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof InfraDevError)) throw error ?? new Error("nothing was refused");
+  return error.code;
+};
+
+const jobRow = async (jobId: string) => {
+  const [row] = await server.database.sql`
+    select state, infra_retries, finish_status, not_before > now() as waits,
+           round(extract(epoch from not_before - now()))::int as wait_seconds
+    from job where id = ${jobId}`;
+  return row;
+};
+
+const age = (leaseId: string, seconds: number) =>
+  server.database.sql`
+    update lease set expires_at = now() - make_interval(secs => ${seconds}) where id = ${leaseId}`;
+
+describe("claims", () => {
+  it("give each job to one host only", async () => {
+    const hosts = await Promise.all([addTestHost(server), addTestHost(server), addTestHost(server)]);
+    await submitGold(server);
+    const jobs = await Promise.all(hosts.map((one) => claimJobFor(server, one)));
+    expect(jobs.filter((job) => job !== null)).toHaveLength(1);
+  });
+
+  it("offer a job only to a host that has its task", async () => {
+    await submitGold(server);
+    const request = {
+      waitSeconds: 0,
+      runnerVersion: "0.0.0-synthetic",
+      freeGpuUuids: [],
+      cpuRanks: 8,
+      sandboxed: true,
+    };
+    expect(await claim(server, host.row, { ...request, gradingDigests: ["f".repeat(64)] })).toBeNull();
+    const digests = server.manifests.map((manifest) => manifest.digests.grading);
+    expect(await claim(server, host.row, { ...request, cpuRanks: 1, gradingDigests: digests })).toBeNull();
+    expect(await claim(server, host.row, { ...request, gradingDigests: digests })).not.toBeNull();
+  });
+
+  it("that wait are woken by a new job", async () => {
+    const digests = server.manifests.map((manifest) => manifest.digests.grading);
+    const started = performance.now();
+    const waiting = claim(server, host.row, {
+      waitSeconds: 20,
+      runnerVersion: "0.0.0-synthetic",
+      freeGpuUuids: [],
+      cpuRanks: 8,
+      sandboxed: true,
+      gradingDigests: digests,
+    });
+    await submitGold(server);
+    expect(await waiting).not.toBeNull();
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  it("of a caller that has gone take no job", async () => {
+    await submitGold(server);
+    const request = {
+      waitSeconds: 5,
+      runnerVersion: "0.0.0-synthetic",
+      freeGpuUuids: [],
+      cpuRanks: 8,
+      sandboxed: true,
+      gradingDigests: server.manifests.map((manifest) => manifest.digests.grading),
+    };
+    expect(await claim(server, host.row, request, AbortSignal.abort())).toBeNull();
+    expect(await claimJobFor(server, host)).not.toBeNull();
+  });
+});
+
+describe("a lease", () => {
+  it("that was never renewed is lost when it expires, and costs no retry", async () => {
+    await submitGold(server);
+    const job = await claimJobFor(server, host);
+    if (!job) throw new Error("no job");
+    await age(job.lease.id, 1);
+    const again = await claimJobFor(server, await addTestHost(server));
+    expect(again?.jobId).toBe(job.jobId);
+    expect(again?.lease.id).not.toBe(job.lease.id);
+    expect(again?.gradingId).not.toBe(job.gradingId);
+    expect(await jobRow(job.jobId)).toMatchObject({ state: "leased", infra_retries: 0 });
+  });
+
+  it("that was renewed lives until its grace has passed, then its job goes to another host", async () => {
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    await age(job.lease.id, protocol.graceSeconds - 10);
+    expect(await claimJobFor(server, host)).toBeNull();
+    await renew(server, await leaseOf(server, job), { state: "running", progress: "test 1 of 4" });
+    expect((await leaseOf(server, job)).state).toBe("active");
+    await age(job.lease.id, protocol.graceSeconds + 10);
+    const other = await addTestHost(server);
+    expect(await claimJobFor(server, host)).toBeNull();
+    expect((await claimJobFor(server, other))?.jobId).toBe(job.jobId);
+    expect(await codeOf(renew(server, await leaseOf(server, job), { state: "running", progress: null }))).toBe(
+      "lease.lost",
+    );
+  });
+
+  it("that was lost fences: its bundle is kept as late and never scored", async () => {
+    const submissionId = await submitGold(server);
+    const { job } = await startJob(server, host);
+    const bundle = await makeBundleFor(server, host, job);
+    await age(job.lease.id, protocol.graceSeconds + 10);
+    const other = await addTestHost(server);
+    const winner = await gradeOne(server, other, {
+      statuses: { "tests/test_pool.py::test_release": "failed" },
+    });
+    expect(winner.answer.verdict).toBe("accepted");
+    const late = await deliver(server, host, job, bundle.path);
+    expect(late.verdict).toBe("late");
+    expect(late.receipt).not.toBeNull();
+    expect(await deliver(server, host, job, bundle.path)).toEqual(late);
+    const [summary] = await server.database.sql`
+      select grading_id, verdict from attempt_summary where submission_id = ${submissionId}`;
+    expect(summary).toEqual({ grading_id: winner.job.gradingId, verdict: "failed" });
+  });
+
+  it("that a maintainer ends fences too, and its job is queued again", async () => {
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    expect(await endLease(server, job.lease.id)).toEqual({ job: "requeued" });
+    expect(await codeOf(renew(server, await leaseOf(server, job), { state: "running", progress: null }))).toBe(
+      "lease.over",
+    );
+    expect((await claimJobFor(server, await addTestHost(server)))?.jobId).toBe(job.jobId);
+  });
+});
+
+describe("faults of a host", () => {
+  it("are retried after one and five minutes, on another host first, then the job ends", async () => {
+    const submissionId = await submitGold(server);
+    const waits: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      await server.database.sql`update job set not_before = now() - interval '10 minutes'`;
+      const { job, lease } = await startJob(server, host);
+      const answer = await finish(server, host.row, lease, await signedFinish(host, job.lease.id, "infra", null));
+      const row = await jobRow(job.jobId);
+      waits.push(row?.["waits"] ? (row["wait_seconds"] as number) : -1);
+      expect(answer.verdict).toBe(round < 2 ? "requeued" : "recorded");
+      expect(row).toMatchObject(
+        round < 2
+          ? { state: "queued", infra_retries: round + 1 }
+          : { state: "lost", infra_retries: 2, finish_status: "infra" },
+      );
+    }
+    expect(waits).toEqual([60, 300, -1]);
+    const rows = await server.database.sql`select 1 from attempt_summary where submission_id = ${submissionId}`;
+    expect(rows).toHaveLength(0);
+  });
+
+  it("prefer another host that was seen lately", async () => {
+    await submitGold(server);
+    const other = await addTestHost(server);
+    const { job, lease } = await startJob(server, host);
+    await finish(server, host.row, lease, await signedFinish(host, job.lease.id, "infra", null));
+    await server.database.sql`update job set not_before = now()`;
+    expect(await claimJobFor(server, host)).toBeNull();
+    expect((await claimJobFor(server, other))?.jobId).toBe(job.jobId);
+  });
+
+  it("with evidence leave a provisional row until a rerun replaces it", async () => {
+    const submissionId = await submitGold(server);
+    const first = await gradeOne(server, host, { status: "infra" });
+    expect(first.answer.verdict).toBe("requeued");
+    const summary = async () => {
+      const [row] = await server.database.sql`
+        select provisional, graded_count, resolved_count from submission_summary
+        where submission_id = ${submissionId}`;
+      return row;
+    };
+    expect(await summary()).toEqual({ provisional: true, graded_count: 0, resolved_count: 0 });
+    await server.database.sql`update job set not_before = now() - interval '10 minutes'`;
+    await gradeOne(server, host);
+    expect(await summary()).toEqual({ provisional: false, graded_count: 1, resolved_count: 1 });
+  });
+});
+
+describe("cancelling", () => {
+  it("ends a queued job at once and tells the runner of a leased one on its next renewal", async () => {
+    const submissionId = await submitGold(server);
+    const { job, lease } = await startJob(server, host);
+    expect(await cancel(server, submissionId)).toBe(1);
+    expect(await renew(server, lease, { state: "running", progress: null })).toMatchObject({ cancel: true });
+    const answer = await finish(server, host.row, lease, await signedFinish(host, job.lease.id, "canceled", null));
+    expect(answer.verdict).toBe("recorded");
+    expect(
+      await finish(
+        server,
+        host.row,
+        await leaseOf(server, job),
+        await signedFinish(host, job.lease.id, "canceled", null),
+      ),
+    ).toEqual(answer);
+    expect(
+      await codeOf(
+        finish(server, host.row, await leaseOf(server, job), await signedFinish(host, job.lease.id, "infra", null)),
+      ),
+    ).toBe("finish.differs");
+    expect(await regrade(server, { submissionId, task: null, reason: "again" })).toBe(1);
+    expect(await cancel(server, submissionId)).toBe(1);
+    expect(await claimJobFor(server, host)).toBeNull();
+  });
+});
