@@ -1,7 +1,9 @@
+import { fileURLToPath } from "node:url";
 import { drizzle } from "drizzle-orm/postgres-js";
 import { migrate } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
-import { migrationsFolder } from "./settings";
+
+const migrationsFolder = fileURLToPath(new URL("../drizzle", import.meta.url));
 
 /** Any constant does; all migrating programs share it. */
 const advisoryLock = 7_245_101_936;

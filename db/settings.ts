@@ -1,14 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { InfraDevError } from "../lib/contract/errors";
 
 /** Folder of everything that a local installation writes: `INFRADEV_DATA_DIR`, else `.data` of the working directory. */
 export function dataDirectory(): string {
   return resolve(process.env["INFRADEV_DATA_DIR"] ?? ".data");
 }
-
-export const migrationsFolder = fileURLToPath(new URL("../drizzle", import.meta.url));
 
 /** Where the embedded server leaves its address while it runs. */
 export function addressFileOf(dataDir: string): string {
