@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Frame } from "../contract/result";
-import { failureSignature, foldMessage } from "./signature";
+import { foldMessage, signatureText } from "./signature";
 
 const frame = (overrides: Partial<Frame>): Frame => ({
   file: "fleet/pool.py",
@@ -20,13 +20,13 @@ test("a message folds to the same text whatever numbers, addresses and paths it 
 
 test("failures cluster by exception, message and project frames, not by lines or the test's own frames", () => {
   const failure = { exceptionType: "ValueError", message: "rank 3 lost", frames: [frame({})] };
-  const signature = failureSignature("error", failure);
-  expect(failureSignature("error", { ...failure, message: "rank 1 lost" })).toBe(signature);
-  expect(failureSignature("error", { ...failure, frames: [frame({ line: 99 })] })).toBe(signature);
+  const signature = signatureText("error", failure);
+  expect(signatureText("error", { ...failure, message: "rank 1 lost" })).toBe(signature);
+  expect(signatureText("error", { ...failure, frames: [frame({ line: 99 })] })).toBe(signature);
   expect(
-    failureSignature("error", { ...failure, frames: [frame({}), frame({ origin: "test", file: "tests/a.py" })] }),
+    signatureText("error", { ...failure, frames: [frame({}), frame({ origin: "test", file: "tests/a.py" })] }),
   ).toBe(signature);
-  expect(failureSignature("error", { ...failure, frames: [frame({ function: "acquire" })] })).not.toBe(signature);
-  expect(failureSignature("error", { ...failure, exceptionType: "KeyError" })).not.toBe(signature);
-  expect(failureSignature("hung", null)).not.toBe(failureSignature("crashed", null));
+  expect(signatureText("error", { ...failure, frames: [frame({ function: "acquire" })] })).not.toBe(signature);
+  expect(signatureText("error", { ...failure, exceptionType: "KeyError" })).not.toBe(signature);
+  expect(signatureText("hung", null)).not.toBe(signatureText("crashed", null));
 });

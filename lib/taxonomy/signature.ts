@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { FailureDetail } from "../contract/result";
 import type { OutcomeStatus } from "../contract/vocabulary";
 
@@ -18,19 +17,19 @@ export function foldMessage(message: string): string {
 }
 
 /**
- * Digest (hex sha256) by which failures cluster: status, exception, folded message, and the project's own frames by file
- * and function. Line numbers are left out, so that an edit elsewhere in a file does not split a cluster.
+ * What failures of one cluster have in common: status, exception, folded message, and the project's own frames by file
+ * and function. Line numbers are left out, so that an edit elsewhere in a file does not split a cluster. Its sha256 is
+ * the signature that is stored.
  */
-export function failureSignature(
+export function signatureText(
   status: OutcomeStatus,
   failure: Pick<FailureDetail, "exceptionType" | "message" | "frames"> | null,
 ): string {
   const frames = (failure?.frames ?? []).filter((frame) => frame.origin === "project");
-  const parts = [
+  return JSON.stringify([
     status,
     failure?.exceptionType ?? null,
     foldMessage(failure?.message ?? ""),
     frames.map((frame) => `${frame.file}:${frame.function}`),
-  ];
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+  ]);
 }

@@ -1,9 +1,10 @@
 import "server-only";
+import { createHash } from "node:crypto";
 import type { NewGrading } from "@/db/queries/ingest";
 import type { Result } from "@/lib/contract/result";
 import type { Manifest } from "@/lib/contract/task";
 import { classify } from "@/lib/taxonomy/classify";
-import { failureSignature } from "@/lib/taxonomy/signature";
+import { signatureText } from "@/lib/taxonomy/signature";
 
 /**
  * Required tests that did not pass, each seen from its root rank and labelled by rule. Only what speaks about the
@@ -26,7 +27,7 @@ export function failuresOf(result: Result, manifest: Manifest): NewGrading["fail
         rootRank: test.rootRank,
         exceptionType: failure?.exceptionType ?? null,
         message: failure?.message ?? "",
-        signature: failureSignature(test.status, failure),
+        signature: createHash("sha256").update(signatureText(test.status, failure)).digest("hex"),
         label,
       },
     ];
