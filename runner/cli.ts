@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
+import { registerAttach } from "./commands/attach";
 import { registerDoctor } from "./commands/doctor";
 import { registerGrade } from "./commands/grade";
+import { registerSelftest } from "./commands/selftest";
 import { registerSuite } from "./commands/suite";
 import { registerTask } from "./commands/task";
 import { registerUpload } from "./commands/upload";
@@ -26,10 +28,12 @@ Exit codes:
 
 registerDoctor(program);
 registerGrade(program);
+registerAttach(program);
 registerUpload(program);
 registerVerify(program);
 registerTask(program);
 registerSuite(program);
+registerSelftest(program);
 
 try {
   await program.parseAsync();

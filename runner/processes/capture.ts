@@ -18,7 +18,7 @@ export function capture(program: string, args: readonly string[], options: Captu
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      ...(options.env === undefined ? {} : { env: options.env }),
+      ...(options.env === undefined ? {} : { env: options.env as NodeJS.ProcessEnv }),
       stdio: ["pipe", "pipe", "pipe"],
       killSignal: "SIGKILL",
       ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),

@@ -1,0 +1,158 @@
+import { join, resolve } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import { InfraDevError } from "@/lib/contract/errors";
+import { ensureRegistered, type ServeOptions, serveJobs } from "../attach/attach";
+import type { GradeJob, JobEnd } from "../attach/job";
+import { parseServerUrl, ServerApi } from "../attach/server-api";
+import { RunnerData } from "../attach/state";
+import { listGpus } from "../doctor/gpus";
+import { checkBwrap } from "../executors/bwrap";
+import { describeProgress, gradeToBundle, type RunnerExecutor } from "../grade-to-bundle";
+import { collectHostFacts } from "../grading/host";
+import { ensurePython } from "../grading/python-runtime";
+import { type LoadedTask, loadSuite } from "../suites/load";
+import { exitCodes, formatTable } from "../terminal/output";
+import { defaultDataDir } from "./doctor";
+import { executorOption } from "./grade";
+import { locateSuite } from "./locate";
+import { runCommand } from "./run-command";
+
+type AttachOptions = {
+  server: string;
+  token?: string;
+  once?: boolean;
+  drain?: boolean;
+  name: string;
+  data: string;
+  suite?: string[];
+  executor: RunnerExecutor;
+  parallel: number;
+  ranks: number;
+  json?: boolean;
+};
+
+const positive = (text: string): number => {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("expected a whole number from 1 on");
+  return value;
+};
+const collected = (value: string, earlier: string[] | undefined): string[] => [...(earlier ?? []), value];
+
+const delivered: ReadonlySet<JobEnd["verdict"]> = new Set(["accepted", "late", "recorded", "requeued"]);
+
+/**
+ * `runner attach`: exit 0 where every job that was taken was delivered, 1 where one was refused or stays undelivered,
+ * 2 where the host cannot register or grade.
+ */
+export function registerAttach(program: Command): void {
+  program
+    .command("attach")
+    .description("register this host with a server and grade what it queues")
+    .requiredOption("--server <url>", "the server (HTTPS, or loopback)")
+    .option("--token <token>", "one-time token; needed for the first start only")
+    .option("--once", "grade one job, then end")
+    .option("--drain", "end when no job is offered")
+    .option("--name <name>", "name of this host as the site shows it", "host")
+    .option("--data <dir>", "key, registration and jobs of this host", defaultDataDir)
+    .option("--suite <dir>", "suite whose tasks are served; may be repeated", collected)
+    .addOption(executorOption())
+    .option("--parallel <n>", "gradings at a time", positive, 1)
+    .option("--ranks <n>", "CPU ranks that one grading may have", positive, 64)
+    .option("--json", "one JSON document on stdout at the end")
+    .action((options: AttachOptions) =>
+      runCommand(options, async (output, signal) => {
+        const server = parseServerUrl(options.server);
+        const tasks = await loadTasks(options.suite);
+        const python = await ensurePython();
+        if (options.executor === "bwrap") await checkBwrap();
+        const data = new RunnerData(resolve(options.data));
+        const close = await data.open();
+        try {
+          const { registration, signer } = await ensureRegistered(data, {
+            server,
+            token: options.token ?? null,
+            name: options.name,
+            host: await collectHostFacts(python),
+          });
+          output.line(
+            `attached to ${server.origin} as '${registration.name}' (key ${registration.keyid.slice(0, 16)}…), ` +
+              `${tasks.size} tasks, executor ${options.executor}`,
+          );
+          const grade: GradeJob = async ({ spec, task, patch, workDir, out, signal: canceled, onProgress }) => {
+            const { result, bundle } = await gradeToBundle({
+              task,
+              patch,
+              candidate: spec.candidate,
+              gradingId: spec.gradingId,
+              attemptId: spec.attemptId,
+              lease: { id: spec.lease.id, nonce: spec.lease.nonce },
+              executor: options.executor,
+              python,
+              signer,
+              workDir: join(workDir, "grading"),
+              out,
+              signal: canceled,
+              onProgress: (event) => {
+                const text = describeProgress(event);
+                if (text !== null) onProgress(text);
+              },
+            });
+            const reason = result.reason === null ? null : `${result.reason.message} [${result.reason.code}]`;
+            return {
+              status: result.status,
+              reason,
+              bundle: { path: bundle.path, sha256: bundle.sha256, bytes: bundle.bytes },
+            };
+          };
+          const mode: ServeOptions["mode"] = options.once ? "once" : options.drain ? "drain" : "serve";
+          const ends = await serveJobs(
+            {
+              api: new ServerApi(server, registration.credential),
+              data,
+              registration,
+              signer,
+              tasks,
+              grade,
+              stop: signal,
+              say: (text) => (output.isLive && / \d+\/\d+ {2}/.test(text) ? output.live(text) : output.line(text)),
+            },
+            {
+              mode,
+              parallel: options.parallel,
+              capacity: {
+                freeGpuUuids: ((await listGpus()) ?? []).map((gpu) => gpu.uuid),
+                cpuRanks: options.ranks,
+                sandboxed: options.executor !== "process",
+                gradingDigests: [...tasks.keys()],
+              },
+            },
+          );
+          if (ends.length > 0) {
+            const rows = ends.map((end) => [end.task, end.status, end.verdict, end.bundleSha256?.slice(0, 16) ?? null]);
+            output.line(formatTable(["task", "status", "verdict", "bundle"], rows));
+          } else if (mode !== "serve") output.line("no job was offered");
+          output.result({ jobs: ends });
+          if (signal.aborted) throw signal.reason;
+          return ends.every((end) => delivered.has(end.verdict)) ? exitCodes.ok : exitCodes.failed;
+        } finally {
+          await close();
+        }
+      }),
+    );
+}
+
+/** Tasks of the suites named (the bundled one by default), by their grading digests. */
+async function loadTasks(dirs: readonly string[] | undefined): Promise<Map<string, LoadedTask>> {
+  const tasks = new Map<string, LoadedTask>();
+  for (const dir of dirs ?? [undefined]) {
+    for (const task of (await loadSuite(locateSuite(dir))).tasks) tasks.set(task.manifest.digests.grading, task);
+  }
+  if (tasks.size > 0) return tasks;
+  throw new InfraDevError("invalid", {
+    code: "suite.empty",
+    message: "the suites named hold no task",
+    where: "--suite",
+    rule: "a host serves at least one task",
+    remedy: "name a suite with tasks",
+  });
+}
