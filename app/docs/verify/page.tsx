@@ -10,35 +10,41 @@ export const metadata: Metadata = {
 const download = `SITE=https://<this site>
 GRADING=<grading id, from the task's page>
 curl -fL -o bundle.tar.gz "$SITE/api/v1/gradings/$GRADING/bundle"
-curl -fL -o keys.json "$SITE/.well-known/infradev-keys.json"
+curl -fL -o keys.json "$SITE/.well-known/infradev-keys.json"`;
+
+const unpack = `export LC_ALL=C
 mkdir bundle && tar -xzf bundle.tar.gz -C bundle && cd bundle`;
 
 const digests = `# every listed file has its digest
 sha256sum --check --strict --quiet SHA256SUMS
-# and no file is there that the list lacks: prints nothing
-find payload -type f | LC_ALL=C sort | comm -3 - <(sed 's/^[0-9a-f]*  //' SHA256SUMS | grep '^payload/' | LC_ALL=C sort)`;
+# and nothing is there that the list lacks: prints nothing
+diff <(find . ! -type d ! -path ./SHA256SUMS ! -path ./bundle.intoto.jsonl -printf '%P\\n' | sort) <(cut -c67- SHA256SUMS)`;
 
-const signature = `n=0
+const signature = `mkdir ../signed
+n=0
 while read -r envelope; do
   n=$((n + 1))
+  statement=../signed/statement-$n.json
   # the signed bytes: "DSSEv1", then type and body, each after its length in bytes
   type=$(jq -r .payloadType <<<"$envelope")
-  jq -r .payload <<<"$envelope" | base64 -d > "statement-$n.json"
-  { printf 'DSSEv1 %d %s %d ' "\${#type}" "$type" "$(stat -c %s "statement-$n.json")"; cat "statement-$n.json"; } > "pae-$n"
-  jq -r '.signatures[0].sig' <<<"$envelope" | base64 -d > "sig-$n"
+  jq -r .payload <<<"$envelope" | base64 -d > "$statement"
+  { printf 'DSSEv1 %d %s %d ' "\${#type}" "$type" "$(stat -c %s "$statement")"; cat "$statement"; } > ../signed/pae-$n
+  jq -r '.signatures[0].sig' <<<"$envelope" | base64 -d > ../signed/sig-$n
   keyid=$(jq -r '.signatures[0].keyid' <<<"$envelope")
-  jq -r --arg id "$keyid" '.keys[] | select(.keyid == $id) | .spki' ../keys.json | base64 -d > "key-$n.der"
-  openssl pkeyutl -verify -pubin -keyform DER -inkey "key-$n.der" -rawin -in "pae-$n" -sigfile "sig-$n"
+  jq -r --arg id "$keyid" '.keys[] | select(.keyid == $id) | .spki' ../keys.json | base64 -d > ../signed/key-$n.der
+  openssl pkeyutl -verify -pubin -keyform DER -inkey ../signed/key-$n.der -rawin -in ../signed/pae-$n -sigfile ../signed/sig-$n
   # a key's id is the digest of the key
-  test "$(sha256sum < "key-$n.der" | cut -d' ' -f1)" = "$keyid" && echo "key id holds"
+  test "$(sha256sum < ../signed/key-$n.der | cut -d' ' -f1)" = "$keyid" && echo "key id holds"
 done < bundle.intoto.jsonl`;
 
-const statement = `# the statements speak of exactly these files
-jq -r '.subject[] | "\\(.digest.sha256)  \\(.name)"' statement-*.json | sort -u
-sha256sum SHA256SUMS payload/patch.diff
-# and say what the result says
-jq '.predicate.outcome' statement-2.json
-jq '.summary, .status' payload/result.json`;
+const statement = `# the statements speak of exactly these files: prints nothing
+diff <(jq -r '.subject[] | "\\(.digest.sha256)  \\(.name)"' ../signed/statement-*.json | sort -u) <(sha256sum SHA256SUMS payload/patch.diff | sort)
+# and say what the result says: prints true
+jq -n --slurpfile statement ../signed/statement-2.json --slurpfile result payload/result.json \\
+  '$statement[0].predicate.outcome as $o | $result[0] as $r
+   | $o.status == $r.status and $o.resolved == $r.summary.resolved
+   and $o.requiredPassed == ([$r.tests[] | select(.required and .status == "passed")] | length)
+   and $o.requiredTotal == ([$r.tests[] | select(.required)] | length)'`;
 
 export default function Page() {
   return (
@@ -70,6 +76,7 @@ npm run runner -- verify bundle.tar.gz --keys keys.json`}</pre>
       <h2 id="hand">3. By hand</h2>
       <p>With bash, curl, tar, sha256sum, jq and openssl 3. Fetch a bundle and the keys:</p>
       <pre className="commands">{download}</pre>
+      <pre className="commands">{unpack}</pre>
       <p>Digests, and that no file stands unlisted:</p>
       <pre className="commands">{digests}</pre>
       <p>Signatures (each must print “Signature Verified Successfully”):</p>
