@@ -39,8 +39,8 @@ function systemArguments(pythonFolders: readonly string[]): string[] {
 }
 
 function outermost(folders: readonly string[]): string[] {
-  const sorted = [...new Set(folders)].filter((folder) => folder !== "/").sort();
-  return sorted.filter((folder) => !sorted.some((other) => other !== folder && folder.startsWith(`${other}/`)));
+  const distinct = [...new Set(folders)].filter((folder) => folder !== "/");
+  return distinct.filter((folder) => !distinct.some((other) => folder.startsWith(`${other}/`)));
 }
 
 const isolation = [

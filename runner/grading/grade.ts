@@ -76,8 +76,10 @@ export async function gradeTask(input: GradeInput): Promise<Graded> {
     const { workspace, record, ending } = await execute(input, session, scratch);
     const finishedAt = new Date();
     const completed = ending.status === "completed";
+    // What a grading reported that was tampered with is evidence (its events are kept) and no outcome.
+    const trusted = ending.status === "tampered" ? null : record;
     const tests = input.task.manifest.tests.map((test) =>
-      mergeTest(test, record?.outcomes.get(test.id) ?? [], record?.resources.get(test.id) ?? [], completed),
+      mergeTest(test, trusted?.outcomes.get(test.id) ?? [], trusted?.resources.get(test.id) ?? [], completed),
     );
     const known = new Set(input.task.manifest.tests.map(({ id }) => id));
     const extra = new Set(record?.launches.flatMap((launched) => launched.extra).filter((id) => !known.has(id)));

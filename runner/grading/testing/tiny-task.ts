@@ -80,7 +80,7 @@ file = "instruction.md"
 default = true
 ${groups.join("\n")}
 [environment]
-memory_mb = 1024
+memory_mb = 256
 `,
   );
   await put("tasks/tiny/instruction.md", "Do it.\n");
