@@ -3,18 +3,26 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
-import type { Candidate, PublishedKey } from "../contract/bundle";
+import type { Candidate, DsseEnvelope, PublishedKey } from "../contract/bundle";
+import { bundlePaths, dssePayloadType } from "../contract/bundle";
+import type { EvidenceResponse, LogInclusion } from "../contract/evidence-api";
+import type { LogRecord } from "../contract/log";
 import type { Guard, HostFacts, Launch, RankOutcome, Result, RunLock, TestOutcome } from "../contract/result";
 import { summarize } from "../contract/result";
 import type { Manifest, ManifestTest } from "../contract/task";
 import type { GradingStatus, OutcomeStatus } from "../contract/vocabulary";
+import { toBase64, toHex, utf8 } from "./bytes";
+import { signEnvelope } from "./dsse";
 import type { Signer } from "./keys";
 import { generateKeyPair, publishedKeyOf } from "./keys";
+import { signCheckpoint } from "./merkle";
 import { readBundleEntries } from "./node/bundle-reader";
 import type { WrittenBundle } from "./node/bundle-writer";
 import { writeBundle } from "./node/bundle-writer";
 import { gzipHeader, gzipTrailer } from "./node/gzip-format";
+import { leafHashOf, MerkleTree } from "./node/merkle-tree";
 import { blockBytes, encodeHeader, paddingOf } from "./node/tar-format";
+import { buildReceiptStatement } from "./statements";
 
 /** Payloads and bundles for tests: made up, named synthetic, valid in every schema and sum. */
 
@@ -367,4 +375,79 @@ export async function makeTestBundle(out: string, options: TestBundleOptions = {
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+export const testReceivedAt = "2025-01-01T01:00:00.000Z";
+const testOrigin = "log.example/infradev";
+
+/** The server's key as its list has it, in force since 2020. */
+export const serverKeyOf = (server: Signer): PublishedKey =>
+  publishedKeyOf(server, { role: "server", owner: "Synthetic server", validFrom: "2020-01-01T00:00:00Z" });
+
+/** What a server gives for a bundle that it accepted: its receipt, and where the bundle stands in the log. */
+export async function makeTestAcceptance(
+  bundle: TestBundle,
+  server: Signer,
+): Promise<{ receipt: DsseEnvelope; log: LogInclusion }> {
+  const stated: LogRecord = {
+    format: "infradev-log/1",
+    type: "bundle",
+    at: testReceivedAt,
+    gradingId: bundle.result.gradingId,
+    bundleSha256: bundle.sha256,
+    verdict: "accepted",
+  };
+  const record = utf8(JSON.stringify(stated));
+  const tree = new MerkleTree(Array.from({ length: 11 }, (_, index) => leafHashOf(utf8(`${index}`))));
+  const index = tree.size;
+  tree.append(leafHashOf(record));
+  tree.append(leafHashOf(utf8("later")));
+  const statement = buildReceiptStatement({
+    gradingId: bundle.result.gradingId,
+    bundleSha256: bundle.sha256,
+    sumsSha256: bundle.sumsSha256,
+    receivedAt: testReceivedAt,
+    policy: "infradev-ingest/1",
+    verdict: "accepted",
+    log: { origin: testOrigin, index, leafHash: toHex(leafHashOf(record)) },
+  });
+  return {
+    receipt: await signEnvelope(dssePayloadType, utf8(JSON.stringify(statement)), server),
+    log: {
+      index,
+      record: toBase64(record),
+      proof: tree.inclusionProof(index).map(toHex),
+      checkpoint: await signCheckpoint({ origin: testOrigin, size: tree.size, root: tree.root() }, server),
+    },
+  };
+}
+
+/** The evidence endpoint's answer for a bundle, and the bytes behind its URLs. */
+export async function makeTestEvidence(
+  bundle: TestBundle,
+  server: Signer,
+): Promise<{ response: EvidenceResponse; files: Map<string, Buffer> }> {
+  const entries = await unpackArchive(bundle.path);
+  const base = `/api/v1/gradings/${bundle.result.gradingId}`;
+  const payload = entries.filter(({ path }) => path.startsWith("payload/"));
+  const text = (path: string) => entries.find((entry) => entry.path === path)?.bytes.toString("utf8") ?? "";
+  return {
+    files: new Map(payload.map(({ path, bytes }) => [`${base}/files/${path}`, bytes])),
+    response: {
+      gradingId: bundle.result.gradingId,
+      suite: bundle.result.suite,
+      task: bundle.result.task,
+      bundle: { sha256: bundle.sha256, bytes: bundle.bytes, url: `${base}/bundle` },
+      envelopes: text(bundlePaths.envelopes),
+      sums: text(bundlePaths.sums),
+      files: Object.fromEntries(payload.map(({ path }) => [path, `${base}/files/${path}`])),
+      ...(await makeTestAcceptance(bundle, server)),
+      keys: { format: "infradev-keys/1", keys: [bundle.key, serverKeyOf(server)] },
+      shown: {
+        status: bundle.result.status,
+        summary: bundle.result.summary,
+        tests: bundle.result.tests.map(({ id, status }) => ({ id, status })),
+      },
+    },
+  };
 }

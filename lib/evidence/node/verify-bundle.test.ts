@@ -6,27 +6,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DsseEnvelope, PublishedKey, ReceiptStatement } from "../../contract/bundle";
+import type { DsseEnvelope, PublishedKey } from "../../contract/bundle";
 import { bundlePaths, dssePayloadType } from "../../contract/bundle";
 import { InfraDevError } from "../../contract/errors";
 import type { LogInclusion } from "../../contract/evidence-api";
-import { compareUtf8, toBase64, toHex, utf8 } from "../bytes";
+import { compareUtf8, toBase64, utf8 } from "../bytes";
 import { serializeEnvelope, signEnvelope } from "../dsse";
-import { generateKeyPair, publishedKeyOf, type Signer } from "../keys";
-import { signCheckpoint } from "../merkle";
-import { buildReceiptStatement } from "../statements";
+import { generateKeyPair, type Signer } from "../keys";
 import { formatSums } from "../sums";
 import type { TestBundle } from "../testing";
 import {
+  makeTestAcceptance,
   makeTestBundle,
   makeTestManifest,
   makeTestPayload,
   packArchive,
+  serverKeyOf,
   testCandidate,
+  testReceivedAt,
   unpackArchive,
 } from "../testing";
 import { writeBundle } from "./bundle-writer";
-import { leafHashOf, MerkleTree } from "./merkle-tree";
 import { type VerifyOptions, verifyBundle } from "./verify-bundle";
 
 type Entries = { path: string; bytes: Buffer }[];
@@ -505,55 +505,11 @@ describe("each contradiction has its code", () => {
 describe("receipt and log", () => {
   let server: Signer;
   let serverKey: PublishedKey;
-  const receivedAt = "2025-01-01T01:00:00.000Z";
-  const origin = "log.example/infradev";
-
-  const accepted = async (
-    bundle: TestBundle,
-    edit: (statement: ReceiptStatement) => void = () => undefined,
-  ): Promise<{ receipt: DsseEnvelope; log: LogInclusion }> => {
-    const record = utf8(
-      JSON.stringify({
-        format: "infradev-log/1",
-        type: "bundle",
-        at: receivedAt,
-        gradingId: bundle.result.gradingId,
-        bundleSha256: bundle.sha256,
-        verdict: "accepted",
-      }),
-    );
-    const tree = new MerkleTree(Array.from({ length: 11 }, (_, index) => leafHashOf(utf8(`${index}`))));
-    const index = tree.size;
-    tree.append(leafHashOf(record));
-    tree.append(leafHashOf(utf8("later")));
-    const statement = buildReceiptStatement({
-      gradingId: bundle.result.gradingId,
-      bundleSha256: bundle.sha256,
-      sumsSha256: bundle.sumsSha256,
-      receivedAt,
-      policy: "infradev-ingest/1",
-      verdict: "accepted",
-      log: { origin, index, leafHash: toHex(leafHashOf(record)) },
-    });
-    edit(statement);
-    return {
-      receipt: await signEnvelope(dssePayloadType, utf8(JSON.stringify(statement)), server),
-      log: {
-        index,
-        record: toBase64(record),
-        proof: tree.inclusionProof(index).map(toHex),
-        checkpoint: await signCheckpoint({ origin, size: tree.size, root: tree.root() }, server),
-      },
-    };
-  };
+  const accepted = (bundle: TestBundle) => makeTestAcceptance(bundle, server);
 
   beforeAll(async () => {
     ({ signer: server } = await generateKeyPair());
-    serverKey = publishedKeyOf(server, {
-      role: "server",
-      owner: "Synthetic server",
-      validFrom: "2020-01-01T00:00:00Z",
-    });
+    serverKey = serverKeyOf(server);
   });
   const keys = () => [original.key, serverKey];
 
@@ -563,7 +519,7 @@ describe("receipt and log", () => {
     const report = await verifyBundle(original.path, { keys: [expired, serverKey], ...evidence });
     expect(report.checks.filter((check) => !check.ok)).toEqual([]);
     expect(report.checks.map(({ id }) => id)).toEqual(expect.arrayContaining(["receipt", "inclusion"]));
-    expect(report.contents?.receipt?.predicate.receivedAt).toBe(receivedAt);
+    expect(report.contents?.receipt?.predicate.receivedAt).toBe(testReceivedAt);
     expect(await codesOf(archive, { keys: [expired, serverKey] })).toEqual(["bundle.key-expired"]);
   });
 
