@@ -10,6 +10,10 @@ export const metadata: Metadata = {
   description: "Figures as they were printed, with their source; nothing is filled in.",
 };
 
+/** Rows' printed names by their keys. */
+const namesOf = (tables: readonly { rows: readonly { key: string; label: string }[] }[]) =>
+  new Map(tables.flatMap(({ rows }) => rows.map(({ key, label }) => [key, label] as const)));
+
 export default async function Page() {
   const publications = await listPublished();
   return (
@@ -27,7 +31,7 @@ export default async function Page() {
             <a href={source.url}>{source.title}</a>, {formatDate(source.published)}. {source.extent}
           </p>
           {tables.map((table) => (
-            <PublishedTable key={table.key} table={table} />
+            <PublishedTable key={table.key} table={table} names={namesOf(tables)} />
           ))}
         </article>
       ))}

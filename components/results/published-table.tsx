@@ -1,12 +1,10 @@
 import { ScrollRegion } from "@/components/ui/scroll-region";
-import { missingValue } from "@/lib/format/numbers";
-import { publishedColumnLabel, publishedTableNumber } from "@/lib/prepare/published";
+import { publishedColumnLabel, publishedColumnLabels, publishedTableNumber } from "@/lib/prepare/published";
 
 /** A table of a publication, its figures as printed. */
 export interface PublishedTableModel {
   key: string;
   title: string;
-  repository: string | null;
   missing: readonly string[];
   note: string | null;
   columns: readonly { key: string; unit: string }[];
@@ -14,38 +12,26 @@ export interface PublishedTableModel {
     key: string;
     label: string;
     footnote: string | null;
-    cells: Readonly<Record<string, { printed: string }>>;
+    cells: Readonly<Record<string, { printed: string; unit: string }>>;
   }[];
 }
 
-/** Figures as published, with what the copy lacks said under them. A table whose rows share no column becomes a list. */
-export function PublishedTable({ table }: { table: PublishedTableModel }) {
+const sentences = (text: string) =>
+  text.replace(/(^|\. )([a-z])/g, (_match, before, letter) => before + letter.toUpperCase());
+
+/** Whether every row fills every column in the column's unit; else the rows are statements of their own. */
+function isGrid(table: PublishedTableModel): boolean {
+  return table.rows.every((row) => table.columns.every(({ key, unit }) => row.cells[key]?.unit === unit));
+}
+
+/** Figures as published, with what the copy lacks said under them. `names` spells out the keys of what is missing. */
+export function PublishedTable({ table, names }: { table: PublishedTableModel; names: ReadonlyMap<string, string> }) {
   const heading = `${publishedTableNumber(table.key)}. ${table.title}`;
-  const shared =
-    table.rows.length > 1 && table.columns.every((column) => table.rows.some((row) => row.cells[column.key]));
-  const sparse =
-    shared &&
-    table.rows.length * table.columns.length >
-      3 * table.rows.reduce((sum, row) => sum + Object.keys(row.cells).length, 0);
   return (
     <section className="published" id={table.key} aria-labelledby={`${table.key}-title`}>
       <h2 id={`${table.key}-title`}>{heading}</h2>
-      {table.note ? <p className="aside">{table.note}</p> : null}
-      {sparse ? (
-        <dl className="facts">
-          {table.rows.map((row) => (
-            <div key={row.key} className="fact">
-              <dt>{row.label}</dt>
-              <dd>
-                {table.columns
-                  .filter((column) => row.cells[column.key])
-                  .map((column) => `${row.cells[column.key]?.printed} ${column.unit}`)
-                  .join(" to ")}
-              </dd>
-            </div>
-          ))}
-        </dl>
-      ) : (
+      {table.note ? <p className="aside">{sentences(table.note)}</p> : null}
+      {isGrid(table) ? (
         <ScrollRegion label={heading}>
           <table className="plain">
             <caption className="sr-only">{heading}</caption>
@@ -65,11 +51,11 @@ export function PublishedTable({ table }: { table: PublishedTableModel }) {
                 <tr key={row.key}>
                   <th scope="row">
                     {row.label}
-                    {row.footnote ? <small>{row.footnote}</small> : null}
+                    {row.footnote ? <small className="footnote">{row.footnote}</small> : null}
                   </th>
                   {table.columns.map((column) => (
                     <td key={column.key} className="num">
-                      {row.cells[column.key]?.printed ?? missingValue}
+                      {row.cells[column.key]?.printed}
                     </td>
                   ))}
                 </tr>
@@ -77,9 +63,26 @@ export function PublishedTable({ table }: { table: PublishedTableModel }) {
             </tbody>
           </table>
         </ScrollRegion>
+      ) : (
+        <dl className="claims">
+          {table.rows.map((row) => {
+            const cells = table.columns.flatMap(({ key }) => row.cells[key] ?? []);
+            return (
+              <div key={row.key}>
+                <dt>{row.label}</dt>
+                <dd>
+                  {cells.map((cell) => cell.printed).join(" to ")} {cells[0]?.unit}
+                </dd>
+              </div>
+            );
+          })}
+        </dl>
       )}
       {table.missing.length > 0 ? (
-        <p className="aside">Absent here, because the copy lacks it: {table.missing.join(", ")}.</p>
+        <p className="aside">
+          Absent here, because the copy lacks it:{" "}
+          {table.missing.map((key) => names.get(key) ?? publishedColumnLabels[key] ?? key).join(", ")}.
+        </p>
       ) : null}
     </section>
   );

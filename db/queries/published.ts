@@ -14,7 +14,8 @@ export interface PublishedTableView {
     key: string;
     label: string;
     footnote: string | null;
-    cells: Record<string, { value: number; printed: string }>;
+    /** By column; the unit is the cell's own, since the rows of a list of claims differ in theirs. */
+    cells: Record<string, { value: number; printed: string; unit: string }>;
   }[];
 }
 
@@ -57,7 +58,7 @@ export async function listPublications(db: Queryable): Promise<PublicationView[]
               footnote: figure.footnote,
               cells: {},
             };
-            row.cells[figure.columnKey] = { value: figure.value, printed: figure.printed };
+            row.cells[figure.columnKey] = { value: figure.value, printed: figure.printed, unit: figure.unit };
             rows.set(figure.rowKey, row);
           }
           return {

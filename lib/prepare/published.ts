@@ -1,5 +1,5 @@
 /** Headers of the columns that publications print, by the key that a figure is stored under. */
-const columnLabels: Record<string, string> = {
+export const publishedColumnLabels: Readonly<Record<string, string>> = {
   resolved_pct: "Resolved",
   passed_pct: "Passed",
   official_pct: "Official tests",
@@ -28,7 +28,7 @@ const columnLabels: Record<string, string> = {
 
 /** A column's header: its known name, else its key in words. */
 export function publishedColumnLabel(key: string): string {
-  return columnLabels[key] ?? key.replaceAll(/[_-]+/g, " ").replace(/^./, (letter) => letter.toUpperCase());
+  return publishedColumnLabels[key] ?? key.replaceAll(/[_-]+/g, " ").replace(/^./, (letter) => letter.toUpperCase());
 }
 
 /** `table4` as `Table 4`; other keys in words. */
