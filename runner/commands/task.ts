@@ -1,9 +1,22 @@
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { publishedKeysSchema } from "@/lib/contract/bundle";
+import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
+import type { VerificationKey } from "@/lib/evidence/dsse";
+import type { Signer } from "@/lib/evidence/keys";
+import { loadOrCreateKey } from "@/lib/evidence/node/key-file";
+import { describeProgress, type RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
+import { runSelfTest } from "../selftest/selftest";
 import { type CheckReport, checkTask } from "../suites/check";
-import { readSuiteFile } from "../suites/load";
+import { keyOf, readValidation, runGate, writeValidation } from "../suites/gate-run";
+import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
 import { sealTask } from "../suites/seal";
-import { exitCodes, formatTable, type Output } from "../terminal/output";
+import { type GateVerdict, judge, mergeValidations, parseShard, type Validation } from "../suites/validate";
+import { exitCodes, formatElapsed, formatTable, type Output } from "../terminal/output";
+import { defaultDataDir } from "./doctor";
+import { executorOption } from "./grade";
 import { locateSuite, locateTask } from "./locate";
 import { runCommand } from "./run-command";
 
@@ -33,8 +46,145 @@ function showCheck(output: Output, report: CheckReport): void {
   );
 }
 
-/** `runner task seal|check`. */
-export function registerTask(program: Command): Command {
+type ValidateOptions = TaskOptions & {
+  executor: RunnerExecutor;
+  repeats: string;
+  shard: string;
+  out: string;
+  key: string;
+  keys?: string;
+  merge?: string[];
+};
+
+function showValidation(output: Output, task: LoadedTask, verdict: GateVerdict): void {
+  const admitted = verdict.admitted ? output.paint("green", "admitted") : output.paint("red", "not admitted");
+  output.line();
+  output.line(`${output.paint("bold", task.metadata.slug)}: ${admitted}`);
+  for (const rule of verdict.rules) {
+    output.line(
+      `  ${rule.ok ? output.paint("green", "ok  ") : output.paint("red", "FAIL")}  ${rule.rule}: ${rule.found}`,
+    );
+  }
+  output.line();
+  const rows = verdict.tests.map((test) => [
+    test.id,
+    test.property,
+    test.medianMs === null ? null : Math.round(test.medianMs),
+    test.peakMemoryMb === null ? null : Math.round(test.peakMemoryMb),
+    `${(100 * test.flakeRate).toFixed(0)} %`,
+    test.rejects.map((name) => name.replace("mutant-", "")).join(" "),
+  ]);
+  output.line(formatTable(["test", "property", "median ms", "peak MB", "flake", "rejects mutants"], rows));
+}
+
+/** Public keys that may have signed reports to merge: this host's, and those of a published list. */
+async function keysFor(signer: Signer, file: string | undefined): Promise<VerificationKey[]> {
+  if (file === undefined) return [keyOf(signer)];
+  const parsed = publishedKeysSchema.safeParse(JSON.parse(await readFile(resolve(file), "utf8")));
+  if (parsed.success) return [keyOf(signer), ...parsed.data.keys];
+  throw new InfraDevError(
+    "invalid",
+    problemFromZod(parsed.error, { code: "usage.keys", what: "the key list", where: file }),
+  );
+}
+
+async function validate(
+  names: string[],
+  options: ValidateOptions,
+  output: Output,
+  signal: AbortSignal,
+): Promise<number> {
+  const repeats = Number(options.repeats);
+  if (!Number.isInteger(repeats) || repeats < 1) {
+    throw new InfraDevError("invalid", {
+      code: "usage.repeats",
+      message: `'${options.repeats}' is no number of repeats`,
+      where: "--repeats",
+      rule: "gold is graded at least once; the gate asks for 5",
+      remedy: "for example --repeats 5",
+    });
+  }
+  const shard = parseShard(options.shard);
+  const signer = await loadOrCreateKey(resolve(options.key));
+  const dirs = await tasksOf(names, options.suite);
+  const suffix = shard.count === 1 ? "" : `.${shard.index}-of-${shard.count}`;
+  const outOf = (task: LoadedTask) => join(resolve(options.out), `${task.metadata.slug}${suffix}.validation.json`);
+  const verdicts: (GateVerdict & { task: string; report: string })[] = [];
+  const conclude = (task: LoadedTask, report: Validation, path: string): void => {
+    const verdict = judge(task, report);
+    showValidation(output, task, verdict);
+    output.line(`report: ${path}`);
+    verdicts.push({ ...verdict, task: task.metadata.slug, report: path });
+  };
+  if (options.merge !== undefined) {
+    const keys = await keysFor(signer, options.keys);
+    const reports = await Promise.all(options.merge.map((file) => readValidation(resolve(file), keys)));
+    for (const dir of dirs) {
+      const task = await loadTask(dir);
+      const own = reports.filter((report) => report.task === task.metadata.slug);
+      if (own.length === 0) continue;
+      const merged = mergeValidations(own);
+      if (merged.gradingDigest !== task.manifest.digests.grading) {
+        throw new InfraDevError("conflict", {
+          code: "validation.other-task",
+          message: `the reports are of '${merged.task}' with another grading digest`,
+          where: task.dir,
+          rule: "a validation admits the task that it graded",
+          remedy: "validate the task as it is now",
+        });
+      }
+      const path = join(resolve(options.out), `${task.metadata.slug}.validation.json`);
+      await writeValidation(path, merged, signer);
+      conclude(task, merged, path);
+    }
+  } else {
+    const python = await ensurePython();
+    const { executor } = options;
+    let exploits: Promise<Validation["exploits"]> | null = null;
+    const runExploits = async (): Promise<Validation["exploits"]> => {
+      output.status("running the exploits of the self-test");
+      const { controlResolved, results } = await runSelfTest({ executor, python, signal });
+      const passed = results.filter((result) => result.verdict === "passed").map((result) => result.name);
+      return { run: results.length, passed, controlResolved };
+    };
+    for (const dir of dirs) {
+      const task = await loadTask(dir);
+      const { slug } = task.metadata;
+      const path = outOf(task);
+      const report = await runGate(task, {
+        repeats,
+        shard,
+        executor,
+        python,
+        signer,
+        out: path,
+        signal,
+        exploits: () => (exploits ??= runExploits()),
+        onGrading: (item, event) => {
+          const text = describeProgress(event);
+          if (text !== null) output.live(`${slug}  ${item.patch} #${item.repeat}  ${text}`);
+        },
+        onGraded: (grading, done, total) => {
+          const passed = grading.tests.filter((test) => test.status === "passed").length;
+          const name = `${grading.patch} #${grading.repeat}`;
+          output.status(
+            `${slug}  ${done}/${total}  ${name}: ${grading.status}, ${passed}/${grading.tests.length} pass, ${formatElapsed(grading.durationMs)}`,
+          );
+        },
+      });
+      conclude(task, report, path);
+    }
+  }
+  output.result({ validations: verdicts });
+  const holds = (verdict: GateVerdict): boolean =>
+    shard.count === 1 || options.merge !== undefined
+      ? verdict.admitted
+      : verdict.rules.every((rule) => rule.ok || !verdict.complete);
+  return verdicts.length > 0 && verdicts.every(holds) ? exitCodes.ok : exitCodes.failed;
+}
+
+/** `runner task seal|check|validate`. */
+export function registerTask(program: Command): void {
   const task = program.command("task").description("author tasks: seal, check, validate");
   task
     .command("seal [tasks...]")
@@ -79,5 +229,19 @@ export function registerTask(program: Command): Command {
         return reports.every((report) => report.ok) ? exitCodes.ok : exitCodes.failed;
       }),
     );
-  return task;
+  task
+    .command("validate [tasks...]")
+    .description("the gate: nop fails, gold passes every time, each mutant is rejected by a probe, exploits are caught")
+    .option("--suite <dir>", "suite that the tasks are of; all its tasks where none is named")
+    .addOption(executorOption())
+    .option("--repeats <n>", "gradings of gold", "5")
+    .option("--shard <i/n>", "make only every n-th grading, from the i-th on; merge the reports afterwards", "1/1")
+    .option("--merge <files...>", "grade nothing; join reports of shards")
+    .option("--keys <file>", "public keys (infradev-keys/1) of other hosts whose reports are merged")
+    .option("--out <dir>", "where reports go", ".data/validations")
+    .option("--key <file>", "key that signs the report (made where there is none)", join(defaultDataDir, "key.pem"))
+    .option("--json", "one JSON document on stdout")
+    .action((names: string[], options: ValidateOptions) =>
+      runCommand(options, (output, signal) => validate(names, options, output, signal)),
+    );
 }

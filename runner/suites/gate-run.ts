@@ -1,0 +1,201 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import type { Candidate } from "@/lib/contract/bundle";
+import { dsseEnvelopeSchema } from "@/lib/contract/bundle";
+import { InfraDevError } from "@/lib/contract/errors";
+import type { Result } from "@/lib/contract/result";
+import { decodeUtf8, utf8 } from "@/lib/evidence/bytes";
+import { serializeEnvelope, signEnvelope, type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
+import type { Signer } from "@/lib/evidence/keys";
+import type { RunnerExecutor } from "../grade-to-bundle";
+import { gradeTask, type ProgressEvent } from "../grading/grade";
+import { collectHostFacts } from "../grading/host";
+import type { PythonRuntime } from "../grading/python-runtime";
+import { runnerVersion } from "../version";
+import type { LoadedTask } from "./load";
+import { readReferencePatch } from "./reference";
+import {
+  type GateGrading,
+  type GateItem,
+  gateGradingOf,
+  gateItems,
+  itemsOfShard,
+  type Shard,
+  type Validation,
+  validationPayloadType,
+  validationSchema,
+} from "./validate";
+
+const envelopeSchema = dsseEnvelopeSchema.extend({ payloadType: z.literal(validationPayloadType) });
+
+/** Writes a report as a signed envelope, whole or not at all. */
+export async function writeValidation(path: string, report: Validation, signer: Signer): Promise<void> {
+  const envelope = await signEnvelope(validationPayloadType, utf8(JSON.stringify(report)), signer);
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}.tmp`;
+  await writeFile(temporary, `${serializeEnvelope(envelope)}\n`);
+  await rename(temporary, path);
+}
+
+/** Reads a report that one of `keys` signed. Throws `validation.form` and DSSE's problems (`validation.*`). */
+export async function readValidation(path: string, keys: readonly VerificationKey[]): Promise<Validation> {
+  const form = (cause?: unknown): InfraDevError =>
+    new InfraDevError(
+      "invalid",
+      {
+        code: "validation.form",
+        message: "the file is no signed validation report of this version",
+        where: path,
+        rule: `one DSSE envelope of type ${validationPayloadType}`,
+        remedy: "name a file that 'runner task validate' wrote, or remove it",
+      },
+      { cause },
+    );
+  let document: unknown;
+  try {
+    document = JSON.parse(await readFile(path, "utf8"));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== undefined) throw cause;
+    throw form(cause);
+  }
+  const envelope = envelopeSchema.safeParse(document);
+  if (!envelope.success) throw form(envelope.error);
+  const verdict = await verifyEnvelope(envelope.data, keys, "validation");
+  if (!verdict.ok)
+    throw new InfraDevError("invalid", { ...verdict.problem, where: `${path} (${verdict.problem.where})` });
+  const report = validationSchema.safeParse(JSON.parse(decodeUtf8(verdict.body)));
+  if (!report.success) throw form(report.error);
+  return report.data;
+}
+
+const reportEvent = z.object({ event: z.literal("report"), id: z.string(), peak_rss_kb: z.number() });
+const launchResources = z.object({
+  memoryPeakMb: z.number().nullable(),
+  ranks: z.array(z.object({ peakRssKb: z.number() })),
+});
+
+/** Peak memory from a payload: of the grading, and by the end of each test. */
+async function readMemory(payloadDir: string) {
+  const ofTest = new Map<string, number>();
+  const filesOf = async (folder: string): Promise<string[]> => {
+    const entries = await readdir(join(payloadDir, folder), { recursive: true, withFileTypes: true }).catch(() => []);
+    return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  };
+  for (const file of await filesOf("events")) {
+    for (const line of (await readFile(file, "utf8")).split("\n")) {
+      if (!line.includes('"report"')) continue;
+      const event = reportEvent.safeParse(JSON.parse(line));
+      if (event.success)
+        ofTest.set(event.data.id, Math.max(ofTest.get(event.data.id) ?? 0, event.data.peak_rss_kb / 1024));
+    }
+  }
+  let peakMemoryMb: number | null = null;
+  for (const file of await filesOf("resources")) {
+    const launch = launchResources.safeParse(JSON.parse(await readFile(file, "utf8")));
+    if (!launch.success) continue;
+    const summed = launch.data.ranks.reduce((sum, rank) => sum + rank.peakRssKb / 1024, 0);
+    peakMemoryMb = Math.max(peakMemoryMb ?? 0, launch.data.memoryPeakMb ?? summed);
+  }
+  return { peakMemoryMb, ofTest };
+}
+
+const candidateOf = (name: string): Candidate => ({
+  kind: "reference",
+  model: name,
+  agent: null,
+  agentVersion: null,
+  reasoningEffort: null,
+  promptCondition: "interface",
+  promptDigest: null,
+  skill: null,
+  networkPolicy: "none",
+  budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
+});
+
+export type GateOptions = {
+  repeats: number;
+  shard: Shard;
+  executor: RunnerExecutor;
+  python: PythonRuntime;
+  signer: Signer;
+  /** The report; gradings that stand in it already are not made again. */
+  out: string;
+  signal: AbortSignal;
+  exploits: () => Promise<Validation["exploits"]>;
+  onGrading: (item: GateItem, event: ProgressEvent) => void;
+  onGraded: (grading: GateGrading, done: number, total: number) => void;
+};
+
+/**
+ * Makes the gradings of one shard of the gate, one after the other, and writes the signed report after each, so that a
+ * run that ended early is gone on with.
+ */
+export async function runGate(task: LoadedTask, options: GateOptions): Promise<Validation> {
+  const items = itemsOfShard(gateItems(task, options.repeats), options.shard);
+  let report: Validation = {
+    format: "infradev-validation/1",
+    suite: { slug: task.suite.slug, version: task.suite.version },
+    task: task.metadata.slug,
+    gradingDigest: task.manifest.digests.grading,
+    promptDigests: task.manifest.digests.prompts,
+    runnerVersion,
+    executor: options.executor,
+    host: await collectHostFacts(options.python),
+    startedAt: new Date().toISOString(),
+    finishedAt: new Date().toISOString(),
+    repeats: options.repeats,
+    gradings: [],
+    exploits: null,
+  };
+  const earlier = await readValidation(options.out, [keyOf(options.signer)]).catch(() => null);
+  if (earlier !== null && continues(earlier, report)) report = { ...earlier, finishedAt: report.finishedAt };
+  if (options.shard.index === 1 && report.exploits === null) {
+    report = { ...report, exploits: await options.exploits() };
+  }
+  const work = await mkdtemp(join(tmpdir(), "infradev-gate-"));
+  try {
+    for (const item of items) {
+      if (report.gradings.some((grading) => grading.patch === item.patch && grading.repeat === item.repeat)) continue;
+      options.signal.throwIfAborted();
+      const workDir = join(work, `${item.patch}-${item.repeat}`);
+      const graded = await gradeTask({
+        task,
+        suite: task.suite,
+        patch: await readReferencePatch(task, item.patch),
+        candidate: candidateOf(item.patch),
+        gradingId: randomUUID(),
+        attemptId: null,
+        lease: null,
+        executor: options.executor,
+        python: options.python,
+        workDir,
+        onProgress: (event) => options.onGrading(item, event),
+        signal: options.signal,
+        runnerVersion,
+      });
+      options.signal.throwIfAborted();
+      const grading = gateGradingOf(item, graded.result as Result, await readMemory(graded.payloadDir));
+      await rm(workDir, { recursive: true, force: true });
+      report = { ...report, finishedAt: new Date().toISOString(), gradings: [...report.gradings, grading] };
+      await writeValidation(options.out, report, options.signer);
+      options.onGraded(grading, report.gradings.length, items.length);
+    }
+    await writeValidation(options.out, report, options.signer);
+    return report;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+export const keyOf = (signer: Signer): VerificationKey => ({
+  keyid: signer.keyid,
+  spki: Buffer.from(signer.spki).toString("base64"),
+});
+
+const continues = (earlier: Validation, now: Validation): boolean =>
+  (["task", "gradingDigest", "executor", "repeats", "runnerVersion"] as const).every(
+    (field) => earlier[field] === now[field],
+  );
