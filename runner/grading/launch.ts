@@ -84,8 +84,8 @@ class Watch {
   private kill: Kill | null = null;
   private culprit: Culprit | null = null;
   private lostAtMs: number | null = null;
-  private ready = false;
-  private overflowed = false;
+  private ready: boolean = false;
+  private overflowed: boolean = false;
   private everyExitMs: number | null = null;
 
   constructor(input: LaunchInput) {
@@ -376,18 +376,14 @@ class Watch {
 
   private hangMessage(): string {
     const { group } = this.input;
-    switch (this.kill?.reason) {
-      case "group-timeout":
-        return `ended at the group's limit of ${group.timeout_sec} s`;
-      case "rank-lost":
-        return `still waiting when it was ended, ${lostGraceMs / 1000} s after rank ${this.culprit?.rank ?? 0} was lost`;
-      case "canceled":
-        return "ended because the grading was canceled";
-      case "output-limit":
-        return "ended because a rank's event channel overflowed";
-      default:
-        return `ended at the test's limit of ${group.test_timeout_sec} s`;
-    }
+    const messages: Record<Kill["reason"], string> = {
+      "test-timeout": `ended at the test's limit of ${group.test_timeout_sec} s`,
+      "group-timeout": `ended at the group's limit of ${group.timeout_sec} s`,
+      "rank-lost": `still waiting when it was ended, after rank ${this.culprit?.rank ?? 0} was lost`,
+      canceled: "ended because the grading was canceled",
+      "output-limit": "ended because a rank's event channel overflowed",
+    };
+    return messages[this.kill?.reason ?? "test-timeout"];
   }
 
   private timed(id: string, rank: number, reported: ReportedOutcome, logLine: number | null): TimedOutcome {

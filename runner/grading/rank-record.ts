@@ -32,8 +32,8 @@ export class RankRecord {
   readonly items = new Map<string, ItemRecord>();
   readonly collectErrors: CollectError[] = [];
   readonly integrity: string[] = [];
-  sessionStarted = false;
-  sessionFinished = false;
+  sessionStarted: boolean = false;
+  sessionFinished: boolean = false;
   collected: string[] | null = null;
   extra: string[] = [];
   /** The file being collected: "" while the initial conftest files load, null before and after. */
