@@ -5,6 +5,7 @@ const development = process.env.NODE_ENV === "development";
 
 const config: NextConfig = {
   cacheComponents: true,
+  partialPrefetching: true,
   reactStrictMode: true,
   poweredByHeader: false,
   typedRoutes: true,

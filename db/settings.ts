@@ -4,7 +4,7 @@ import { InfraDevError } from "../lib/contract/errors";
 
 /** Folder of everything that a local installation writes: `INFRADEV_DATA_DIR`, else `.data` of the working directory. */
 export function dataDirectory(): string {
-  return resolve(process.env["INFRADEV_DATA_DIR"] ?? ".data");
+  return resolve(/* turbopackIgnore: true */ process.env["INFRADEV_DATA_DIR"] ?? ".data");
 }
 
 /** Where the embedded server leaves its address while it runs. */

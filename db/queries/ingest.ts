@@ -193,7 +193,7 @@ export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewG
       ${measures.map((row) => row.position)}::int[], ${measures.map((row) => row.name)}::text[],
       ${measures.map((row) => row.property)}::text[], ${measures.map((row) => row.value)}::float8[],
       ${measures.map((row) => row.limit)}::float8[], ${measures.map((row) => row.unit)}::text[],
-      ${measures.map((row) => row.repeats)}::int[], ${measures.map((row) => row.met)}::bool[])`;
+      ${measures.map((row) => row.repeats)}::int[], ${measures.map((row) => String(row.met))}::text[]::bool[])`;
 
   const failures = grading.failures.map((failure) => ({ ...failure, testId: testId(failure.testName) }));
   await tx`

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { findAttempt } from "@/db/queries/submissions";
 import { InfraDevError } from "@/lib/contract/errors";
 import { generateKeyPair } from "@/lib/evidence/keys";
 import { verifyBundle } from "@/lib/evidence/node/verify-bundle";
+import { testPatch } from "@/lib/evidence/testing";
 import { publishedKeys } from "../context";
+import { findBundle, findEvidenceFile, readEvidence } from "../evidence";
 import { inclusionOf } from "../log/tree";
 import { finish } from "../runners/finish";
 import {
@@ -136,6 +139,62 @@ describe("an accepted bundle", () => {
     const [failure] = await server.database.sql`
       select label.type, failure.root_rank from failure join label using (grading_id, test_id)`;
     expect(failure).toEqual({ type: "shape-layout-dtype", root_rank: 0 });
+  });
+});
+
+describe("what a grading measured", () => {
+  it("stands in the database as it stood in the bundle", async () => {
+    const host = await addTestHost(server);
+    const submissionId = await submitGold(server);
+    const { job, bundle } = await gradeOne(server, host, {
+      statuses: { "probes/test_pool_probe.py::test_shape": "crashed" },
+      editResult: (result) => {
+        const [test] = result.tests;
+        const [rank] = test?.ranks ?? [];
+        if (!test || !rank) throw new Error("the first test has no rank");
+        rank.logLine = 3;
+        const measure = { rank: 1, property: "resource.memory" as const, unit: "MB", repeats: 3 };
+        test.resources = [
+          { ...measure, name: "peak", value: 1.5, limit: 2, met: true },
+          { ...measure, name: "copies", property: null, value: 3, limit: 2, met: false },
+        ];
+        result.extraTests = [{ id: "tests/test_extra.py::test_added", status: "passed" }];
+      },
+    });
+    const attempt = await findAttempt(server.database.db, { submissionId, task: job.task.slug });
+    expect(attempt?.tests.map(({ label: _label, ...test }) => test)).toEqual(
+      bundle.result.tests.map(({ label: _label, ...test }) => test),
+    );
+    expect(attempt?.launches).toEqual(bundle.result.launches);
+    expect(attempt?.logs).toHaveLength(6);
+    expect(attempt?.tests.find((test) => test.status === "crashed")?.label).toMatchObject({
+      class: "structural",
+      type: "execution-api",
+    });
+    const evidence = await readEvidence(server, job.gradingId);
+    expect(
+      evidence.sums
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.slice(66)),
+    ).toEqual(Object.keys(evidence.files));
+    expect(evidence.shown.summary).toEqual(bundle.result.summary);
+    const patch = await findEvidenceFile(server, job.gradingId, "payload/patch.diff");
+    expect((await server.blobs.readAll(patch.sha256, 10_000)).toString("utf8")).toBe(testPatch);
+  });
+
+  it("keeps what reveals a hidden probe out of every file that is given out", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job, bundle } = await gradeOne(server, host, { sealed: { "probes.txt": "secret assertion" } });
+    await server.database.sql`update suite set probes = 'hidden'`;
+    const evidence = await readEvidence(server, job.gradingId);
+    expect(evidence.sums).toContain("sealed.tar.gz");
+    expect(Object.keys(evidence.files)).not.toContain("sealed.tar.gz");
+    expect(await codeOf(findEvidenceFile(server, job.gradingId, "sealed.tar.gz"))).toBe("grading.no-such-file");
+    expect(await codeOf(findBundle(server, job.gradingId))).toBe("grading.sealed");
+    // The server keeps the sealed part for the day when the probes open: inside the bundle.
+    expect((await server.blobs.stat(bundle.sha256))?.bytes).toBe(bundle.bytes);
   });
 });
 
