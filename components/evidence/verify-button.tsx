@@ -78,6 +78,7 @@ export function VerifyButton({ gradingId, shown }: Props) {
   const statusId = useId();
 
   async function verify() {
+    if (state.step === "checking") return;
     setState({ step: "checking" });
     try {
       const { verifyInPage } = await import("@/lib/evidence/browser-verify");
@@ -94,7 +95,7 @@ export function VerifyButton({ gradingId, shown }: Props) {
         type="button"
         className="verify-button"
         onClick={() => void verify()}
-        disabled={state.step === "checking"}
+        aria-disabled={state.step === "checking"}
         aria-describedby={statusId}
       >
         Verify

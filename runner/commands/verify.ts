@@ -5,8 +5,8 @@ import type { Command } from "commander";
 import { type DsseEnvelope, dsseEnvelopeSchema, type PublishedKey, publishedKeysSchema } from "@/lib/contract/bundle";
 import { InfraDevError, type Problem, problemFromZod } from "@/lib/contract/errors";
 import { type EvidenceResponse, evidenceResponseSchema } from "@/lib/contract/evidence-api";
-import { fromBase64 } from "@/lib/evidence/bytes";
-import { checkPublishedKeys, keyidOf, publishedKeyOf, rawPublicKey } from "@/lib/evidence/keys";
+import { checkPublishedKeys, keyidOf, publishedKeyOf } from "@/lib/evidence/keys";
+import { parsePublicKeyPem } from "@/lib/evidence/node/key-file";
 import { type VerificationReport, verifyBundle } from "@/lib/evidence/node/verify-bundle";
 import { checkOf } from "@/lib/evidence/verify-evidence";
 import { parseServerUrl } from "../attach/server-api";
@@ -20,10 +20,8 @@ const answerLimitMs = 30_000;
 /** Keys from a file: the list that servers publish, or one public key in PEM. */
 async function readKeys(path: string): Promise<PublishedKey[]> {
   const text = await readFile(path, "utf8");
-  const pem = /^-----BEGIN PUBLIC KEY-----\s([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/.exec(text)?.[1];
-  if (pem !== undefined) {
-    const spki = fromBase64(pem.replaceAll(/\s/g, ""));
-    rawPublicKey(spki);
+  if (text.startsWith("-----BEGIN PUBLIC KEY-----")) {
+    const spki = parsePublicKeyPem(text);
     const validFrom = new Date(0).toISOString();
     return [publishedKeyOf({ spki, keyid: await keyidOf(spki) }, { role: "runner", owner: path, validFrom })];
   }

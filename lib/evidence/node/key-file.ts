@@ -3,13 +3,32 @@ import { dirname } from "node:path";
 import { InfraDevError } from "../../contract/errors";
 import { fromBase64, toBase64 } from "../bytes";
 import type { Signer } from "../keys";
-import { generateKeyPair, signerFromPkcs8 } from "../keys";
+import { generateKeyPair, rawPublicKey, signerFromPkcs8 } from "../keys";
 
 const pemLine = 64;
 
 function toPem(label: string, der: Uint8Array): string {
   const lines = toBase64(der).match(new RegExp(`.{1,${pemLine}}`, "g")) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
+}
+
+/** The DER inside a PEM block of this label; null where the text is none. */
+function fromPem(label: string, text: string): Uint8Array | null {
+  const body = new RegExp(`^-----BEGIN ${label}-----\\s([A-Za-z0-9+/=\\s]+)-----END ${label}-----\\s*$`).exec(
+    text,
+  )?.[1];
+  try {
+    return body === undefined ? null : fromBase64(body.replaceAll(/\s/g, ""));
+  } catch {
+    return null;
+  }
+}
+
+/** SPKI DER of a public key in PEM; throws `key.form` where the text holds none of Ed25519. */
+export function parsePublicKeyPem(text: string): Uint8Array {
+  const spki = fromPem("PUBLIC KEY", text) ?? new Uint8Array();
+  rawPublicKey(spki);
+  return spki;
 }
 
 /** A public key as PEM, for openssl. */
@@ -76,23 +95,15 @@ export async function loadPrivateKey(path: string): Promise<Signer> {
       { cause },
     );
   }
-  const body = /^-----BEGIN PRIVATE KEY-----\s([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(text)?.[1];
-  let der: Uint8Array;
-  try {
-    der = fromBase64((body ?? "?").replaceAll(/\s/g, ""));
-  } catch (cause) {
-    throw new InfraDevError(
-      "invalid",
-      {
-        code: "key.form",
-        message: "the file is no PKCS#8 private key in PEM",
-        where: path,
-        rule: "the file begins with -----BEGIN PRIVATE KEY----- and holds base64",
-        remedy: `make one with: openssl genpkey -algorithm ed25519 -out ${path}`,
-      },
-      { cause },
-    );
-  }
+  const der = fromPem("PRIVATE KEY", text);
+  if (!der)
+    throw new InfraDevError("invalid", {
+      code: "key.form",
+      message: "the file is no PKCS#8 private key in PEM",
+      where: path,
+      rule: "the file begins with -----BEGIN PRIVATE KEY----- and holds base64",
+      remedy: `make one with: openssl genpkey -algorithm ed25519 -out ${path}`,
+    });
   return signerFromPkcs8(der);
 }
 

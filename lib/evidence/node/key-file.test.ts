@@ -1,0 +1,77 @@
+import { execFileSync } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { toHex, utf8 } from "../bytes";
+import { verifySignature } from "../keys";
+import { createKeyFile, loadOrCreateKey, loadPrivateKey, parsePublicKeyPem, publicKeyPem } from "./key-file";
+
+let work: string;
+let path: string;
+beforeEach(async () => {
+  work = await mkdtemp(join(tmpdir(), "infradev-key-"));
+  path = join(work, "keys", "key.pem");
+});
+afterEach(() => rm(work, { recursive: true, force: true }));
+
+describe("key files", () => {
+  it("keep a key for its owner only, and give back the same key", async () => {
+    const made = await createKeyFile(path);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await loadPrivateKey(path)).keyid).toBe(made.keyid);
+    expect((await loadOrCreateKey(path)).keyid).toBe(made.keyid);
+  });
+
+  it("are never replaced", async () => {
+    await createKeyFile(path);
+    const before = await readFile(path);
+    await expect(createKeyFile(path)).rejects.toMatchObject({ code: "key.exists" });
+    expect(await readFile(path)).toEqual(before);
+  });
+
+  it("are refused where others may read them", async () => {
+    await createKeyFile(path);
+    await chmod(path, 0o640);
+    await expect(loadPrivateKey(path)).rejects.toMatchObject({ code: "key.permissions" });
+    await expect(loadOrCreateKey(path)).rejects.toMatchObject({ code: "key.permissions" });
+  });
+
+  it("are refused where they are missing or no key", async () => {
+    await expect(loadPrivateKey(path)).rejects.toMatchObject({ code: "key.missing" });
+    await createKeyFile(path);
+    for (const text of ["", "key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"]) {
+      await writeFile(path, text);
+      await expect(loadPrivateKey(path)).rejects.toMatchObject({ code: "key.form" });
+    }
+  });
+
+  it("are openssl's: each side reads and verifies the other's", async () => {
+    const signer = await createKeyFile(path);
+    const pem = execFileSync("openssl", ["pkey", "-in", path, "-pubout"], { encoding: "utf8" });
+    expect(pem).toBe(publicKeyPem(signer.spki));
+    expect(toHex(parsePublicKeyPem(pem))).toBe(toHex(signer.spki));
+    const theirs = join(work, "theirs.pem");
+    execFileSync("openssl", ["genpkey", "-algorithm", "ed25519", "-out", theirs]);
+    await chmod(theirs, 0o600);
+    const message = join(work, "message");
+    await writeFile(message, "what is signed");
+    const signature = execFileSync("openssl", ["pkeyutl", "-sign", "-inkey", theirs, "-rawin", "-in", message]);
+    const { spki } = await loadPrivateKey(theirs);
+    expect(await verifySignature(spki, utf8("what is signed"), signature)).toBe(true);
+  });
+
+  it("of another kind are refused", async () => {
+    await createKeyFile(path);
+    await writeFile(
+      path,
+      execFileSync("openssl", ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], {
+        stdio: ["ignore", "pipe", "ignore"],
+      }),
+    );
+    await expect(loadPrivateKey(path)).rejects.toMatchObject({ code: "key.form" });
+    expect(() => parsePublicKeyPem("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n")).toThrow(
+      "not an Ed25519",
+    );
+  });
+});
