@@ -5,7 +5,7 @@ import { protocol } from "@/lib/contract/job";
 import type { HostFacts } from "@/lib/contract/result";
 import { toBase64, utf8 } from "@/lib/evidence/bytes";
 import type { Signer } from "@/lib/evidence/keys";
-import { loadOrCreateKey } from "@/lib/evidence/node/key-file";
+import { loadSigningKey } from "../signing-key";
 import { runnerVersion } from "../version";
 import { type JobContext, type JobEnd, recoverJobs, runJob } from "./job";
 import { defaultBackoff, sleep, withRetry } from "./retry";
@@ -24,7 +24,7 @@ export async function ensureRegistered(
 ): Promise<{ registration: Registration; signer: Signer }> {
   const existing = await data.findRegistration();
   if (existing !== null && new URL(existing.server).origin === options.server.origin) {
-    return { registration: existing, signer: await loadOrCreateKey(data.keyPath) };
+    return { registration: existing, signer: await loadSigningKey(data.keyPath) };
   }
   if (existing !== null) {
     throw new InfraDevError("conflict", {
@@ -45,7 +45,7 @@ export async function ensureRegistered(
     });
   }
   const api = new ServerApi(options.server, null);
-  let signer = await loadOrCreateKey(data.keyPath);
+  let signer = await loadSigningKey(data.keyPath);
   const { token } = options;
   const register = async () =>
     api.register({
@@ -59,7 +59,7 @@ export async function ensureRegistered(
   const answer = await register().catch(async (error: unknown) => {
     if (!(error instanceof InfraDevError && error.code === "runner.key-taken")) throw error;
     await rename(data.keyPath, `${data.keyPath}.${signer.keyid.slice(0, 12)}`);
-    signer = await loadOrCreateKey(data.keyPath);
+    signer = await loadSigningKey(data.keyPath);
     return register();
   });
   const registration: Registration = {

@@ -6,9 +6,9 @@ import { type Command, Option } from "commander";
 import { type Candidate, candidateSchema } from "@/lib/contract/bundle";
 import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
 import type { Result } from "@/lib/contract/result";
-import { loadOrCreateKey } from "@/lib/evidence/node/key-file";
 import { describeProgress, gradeToBundle, type RunnerExecutor, runnerExecutors } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
+import { loadSigningKey, publicKeyPath } from "../signing-key";
 import { type LoadedTask, loadTask } from "../suites/load";
 import { readReferencePatch } from "../suites/reference";
 import { exitCodes, formatBytes, formatElapsed, formatTable, type Output } from "../terminal/output";
@@ -129,7 +129,7 @@ export function registerGrade(program: Command): void {
             : await readFile(resolve(options.patch));
         const candidate = await parseCandidate(options.candidate, options.reference, task);
         const python = await ensurePython();
-        const signer = await loadOrCreateKey(resolve(options.key));
+        const signer = await loadSigningKey(resolve(options.key));
         const gradingId = randomUUID();
         const out = join(resolve(options.out), `${gradingId}.infradev.tar.gz`);
         const startedMs = performance.now();
@@ -162,6 +162,7 @@ export function registerGrade(program: Command): void {
           clearInterval(ticker);
           showResult(output, result);
           output.line(`bundle: ${bundle.path} (${formatBytes(bundle.bytes)}, sha256 ${bundle.sha256})`);
+          output.line(`verify it: runner verify ${bundle.path} --keys ${publicKeyPath(resolve(options.key))}`);
           output.result({ result, bundle: { path: bundle.path, sha256: bundle.sha256, bytes: bundle.bytes } });
           if (signal.aborted) throw signal.reason;
           if (result.status === "infra") return exitCodes.misuse;

@@ -5,10 +5,10 @@ import { publishedKeysSchema } from "@/lib/contract/bundle";
 import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
 import type { VerificationKey } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
-import { loadOrCreateKey } from "@/lib/evidence/node/key-file";
 import { describeProgress, type RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
 import { runSelfTest } from "../selftest/selftest";
+import { loadSigningKey } from "../signing-key";
 import { type CheckReport, checkTask } from "../suites/check";
 import { keyOf, readValidation, runGate, writeValidation } from "../suites/gate-run";
 import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
@@ -105,7 +105,7 @@ async function validate(
     });
   }
   const shard = parseShard(options.shard);
-  const signer = await loadOrCreateKey(resolve(options.key));
+  const signer = await loadSigningKey(resolve(options.key));
   const dirs = await tasksOf(names, options.suite);
   const suffix = shard.count === 1 ? "" : `.${shard.index}-of-${shard.count}`;
   const outOf = (task: LoadedTask) => join(resolve(options.out), `${task.metadata.slug}${suffix}.validation.json`);
