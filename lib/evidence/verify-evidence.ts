@@ -477,7 +477,9 @@ export async function verifyEvidence(evidence: Evidence): Promise<EvidenceReport
       checkOf(
         "expected",
         "The bundle is the one that was asked for",
-        "grading, attempt, lease, nonce, task, patch and candidate as expected",
+        `compared: ${Object.entries(evidence.expect)
+          .flatMap(([name, value]) => (value === undefined ? [] : [name]))
+          .join(", ")}`,
         expectationProblems(evidence.expect, runResult, key.keyid),
       ),
     );

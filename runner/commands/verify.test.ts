@@ -139,6 +139,7 @@ describe("runner verify", () => {
     ["no keys at all", () => [bundle.path], "usage.no-keys"],
     ["a bundle that is not there", () => [join(work, "none"), "--keys", files.keys], "usage.bundle-missing"],
     ["keys of another form", () => [bundle.path, "--keys", files.receipt], "usage.keys-form"],
+    ["a PEM that holds no key", () => [bundle.path, "--keys", files.badPem], "key.form"],
     [
       "a receipt of another form",
       () => [bundle.path, "--keys", files.keys, "--receipt", files.keys],

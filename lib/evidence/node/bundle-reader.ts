@@ -180,7 +180,7 @@ class GzipMember {
       refuse("archive.truncated", "the archive ends in the middle of its data", "archive", "a bundle is complete");
     if (code?.startsWith("Z_"))
       refuse(
-        "archive.not-gzip",
+        "archive.corrupt-data",
         `the compressed data cannot be read: ${(error as Error).message}`,
         "archive",
         "a bundle is a gzip archive",
