@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import type { NextConfig } from "next";
 import { pageHeaders } from "./lib/server/security-headers";
 
@@ -12,6 +13,10 @@ const config: NextConfig = {
   // Two development servers of one checkout need a folder each.
   distDir: process.env["NEXT_DIST_DIR"] ?? ".next",
   serverExternalPackages: ["pino", "postgres"],
+  // Pages in development are never cached, and their inline scripts have other forms.
+  ...(development
+    ? {}
+    : { cacheHandler: fileURLToPath(new URL("./lib/server/page-cache/handler.mjs", import.meta.url)) }),
   headers: async () => [{ source: "/:path*", headers: pageHeaders({ development }) }],
 };
 

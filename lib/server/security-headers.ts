@@ -1,12 +1,13 @@
 /**
- * Headers of every answer. Scripts come from this origin only; `'unsafe-inline'` for them is what prerendered pages
- * cost (see README.md). Routes that give out evidence replace the policy by one that allows nothing.
+ * Headers of every answer. A prerendered page gets a second policy from page-cache/ that names its inline scripts by
+ * hash; browsers enforce both, so `'unsafe-inline'` here holds only where there is no second one (see README.md).
+ * Routes that give out evidence add one that allows nothing.
  */
 export function pageHeaders(options: { development: boolean }): { key: string; value: string }[] {
   const policy = {
     "default-src": ["'none'"],
     "script-src": ["'self'", "'unsafe-inline'", ...(options.development ? ["'unsafe-eval'"] : [])],
-    "style-src": ["'self'", "'unsafe-inline'"],
+    "style-src": ["'self'", ...(options.development ? ["'unsafe-inline'"] : [])],
     "img-src": ["'self'", "data:", "blob:"],
     "font-src": ["'self'"],
     "connect-src": ["'self'", ...(options.development ? ["ws:"] : [])],

@@ -1,0 +1,1 @@
+export function scriptPolicyOf(html: string): string | null;

@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+
+/**
+ * The inline scripts that Next writes into a prerendered page, each by its whole form: they push JSON into a queue and
+ * can run nothing of their own. Whatever has another form gets no hash, so a browser refuses it.
+ */
+const known = [
+  (text) => text === "(self.__next_f=self.__next_f||[]).push([0])",
+  (text) => isPush(text, "self.__next_f.push("),
+  (text) => isPush(text, '(globalThis["TURBOPACK"] || (globalThis["TURBOPACK"] = [])).push('),
+];
+
+/** More hashes than this would make a header that proxies refuse. */
+const maxHashes = 120;
+
+function isPush(text, opening) {
+  const argument = text.slice(opening.length).replace(/\);?$/, "");
+  if (!text.startsWith(opening) || argument.length + opening.length === text.length) return false;
+  try {
+    JSON.parse(argument);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A Content-Security-Policy under which a page runs this origin's script files and its own inline scripts and no other.
+ * Null where the page cannot have one: it is not whole yet, or has too many inline scripts.
+ *
+ * @param {string} html
+ * @returns {string | null}
+ */
+export function scriptPolicyOf(html) {
+  const hashes = new Set();
+  for (const [, attributes, text] of html.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/g)) {
+    if (/\ssrc=/.test(attributes) || !known.some((matches) => matches(text))) continue;
+    hashes.add(`'sha256-${createHash("sha256").update(text).digest("base64")}'`);
+  }
+  if (hashes.size === 0 || hashes.size > maxHashes) return null;
+  return ["script-src 'self'", ...hashes].join(" ");
+}
