@@ -85,11 +85,12 @@ export function findLeaks(
   const squeezedPrompt = promptLines.map(squeezed);
   const baseLines = new Set(baseText.split("\n").map(squeezed));
   const leaks: Leak[] = [];
-  for (const line of added) {
+  const isStated = (line: AddedLine): boolean =>
+    declaration.test(squeezed(line.text)) && wordsOf(line.text).every((word) => !goldNew.has(word) || stated.has(word));
+  const unstated = added.filter((line) => !isStated(line));
+  for (const line of unstated) {
     const text = squeezed(line.text);
     if (text.length < 12 || !/[A-Za-z_]\w*\W+\w/.test(text) || baseLines.has(text)) continue;
-    const isStated = declaration.test(text) && wordsOf(text).every((word) => !goldNew.has(word) || stated.has(word));
-    if (isStated) continue;
     const at = squeezedPrompt.findIndex((promptLine) => promptLine.includes(text));
     if (at >= 0) leaks.push({ kind: "line", text, promptLine: at + 1, source: `${line.file}:${line.line}` });
   }
@@ -107,7 +108,7 @@ export function findLeaks(
       source: definedAt ? `${definedAt.file}:${definedAt.line}` : "gold",
     });
   }
-  const overlap = ngramOverlap(promptLines, added, baseText, interfaces);
+  const overlap = ngramOverlap(promptLines, unstated, baseText, interfaces);
   if (overlap.share > overlapLimit) leaks.push(...overlap.leaks);
   return { leaks, overlap: { shared: overlap.shared, total: overlap.total, share: overlap.share } };
 }

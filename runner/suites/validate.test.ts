@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import type { Manifest } from "@/lib/contract/task";
+import type { OutcomeStatus } from "@/lib/contract/vocabulary";
+import { gateItems, itemsOfShard, judge, mergeValidations, parseShard, type Validation } from "./validate";
+
+const manifestTest = (id: string, expectation: "f2p" | "p2p") => ({
+  id,
+  kind: id.startsWith("probes/") ? ("probe" as const) : ("official" as const),
+  expectation,
+  group: "g",
+  property: "value" as const,
+  condition: null,
+  ranks: "all" as const,
+  needs: { ranks: 1, gpus: 0 },
+  required: true,
+  notRequiredReason: null,
+  requirement: null,
+  limit: null,
+});
+const ids = { official: "tests/t.py::a", kept: "tests/t.py::b", probe: "probes/p.py::c" };
+const task = {
+  manifest: {
+    tests: [manifestTest(ids.official, "f2p"), manifestTest(ids.kept, "p2p"), manifestTest(ids.probe, "f2p")],
+  } as unknown as Manifest,
+  mutants: [{ number: 1, name: "off-by-one", absPath: "/m" }],
+};
+
+const grading = (patch: string, repeat: number, statuses: [OutcomeStatus, OutcomeStatus, OutcomeStatus]) => ({
+  patch,
+  repeat,
+  status: "completed" as const,
+  reason: null,
+  resolved: statuses.every((status) => status === "passed"),
+  officialResolved: statuses[0] === "passed" && statuses[1] === "passed",
+  durationMs: 10,
+  peakMemoryMb: 30,
+  tests: Object.values(ids).map((id, index) => ({
+    id,
+    status: statuses[index] ?? "not-run",
+    durationMs: 10 * repeat,
+    peakMemoryMb: null,
+  })),
+});
+const good = [
+  grading("nop", 1, ["failed", "passed", "error"]),
+  grading("gold", 1, ["passed", "passed", "passed"]),
+  grading("gold", 2, ["passed", "passed", "passed"]),
+  grading("mutant-1", 1, ["passed", "passed", "failed"]),
+];
+const report = (gradings: Validation["gradings"], changes: Partial<Validation> = {}): Validation =>
+  ({
+    format: "infradev-validation/1",
+    suite: { slug: "s", version: "1.0" },
+    task: "t",
+    gradingDigest: "a".repeat(64),
+    promptDigests: {},
+    runnerVersion: "0",
+    executor: "bwrap",
+    host: {} as Validation["host"],
+    startedAt: "2026-01-01T00:00:00Z",
+    finishedAt: "2026-01-01T00:01:00Z",
+    repeats: 2,
+    gradings,
+    exploits: { run: 3, passed: [], controlResolved: true },
+    ...changes,
+  }) as Validation;
+const brokenRules = (gradings: Validation["gradings"], changes: Partial<Validation> = {}) =>
+  judge(task, report(gradings, changes)).rules.filter((rule) => !rule.ok);
+
+describe("the gate", () => {
+  it("admits a task whose gold passes every time and whose mutant only a probe rejects", () => {
+    const verdict = judge(task, report(good));
+    expect(verdict.rules.filter((rule) => !rule.ok)).toEqual([]);
+    expect(verdict.admitted).toBe(true);
+    expect(verdict.tests.map((test) => [test.id, test.medianMs, test.flakeRate, test.rejects])).toEqual([
+      [ids.official, 15, 0, []],
+      [ids.kept, 15, 0, []],
+      [ids.probe, 15, 0, ["mutant-1"]],
+    ]);
+  });
+
+  const replaced = (index: number, by: (typeof good)[number]) => good.with(index, by);
+  it.each([
+    ["nop passes an f2p test", replaced(0, grading("nop", 1, ["failed", "passed", "passed"])), ids.probe],
+    ["nop fails a p2p test", replaced(0, grading("nop", 1, ["failed", "failed", "failed"])), ids.kept],
+    ["gold fails once", replaced(2, grading("gold", 2, ["passed", "passed", "hung"])), "1 of 2"],
+    ["a mutant passes every probe", replaced(3, grading("mutant-1", 1, ["passed", "passed", "passed"])), "0 of 1"],
+    [
+      "a mutant fails an official test",
+      replaced(3, grading("mutant-1", 1, ["failed", "passed", "failed"])),
+      ids.official,
+    ],
+  ])("refuses: %s", (_name, gradings, found) => {
+    const broken = brokenRules(gradings);
+    expect(broken).toHaveLength(1);
+    expect(broken[0]?.found).toContain(found);
+  });
+
+  it("shows the flake of a test that fails one of two", () => {
+    const verdict = judge(task, report(replaced(2, grading("gold", 2, ["passed", "passed", "failed"]))));
+    expect(verdict.tests.find((test) => test.id === ids.probe)?.flakeRate).toBe(0.5);
+  });
+
+  it("refuses exploits that pass, and a grader that fails everything", () => {
+    const passed = { run: 3, passed: ["hangs"], controlResolved: true };
+    expect(brokenRules(good, { exploits: passed })[0]?.found).toContain("hangs");
+    const broken = { run: 3, passed: [], controlResolved: false };
+    expect(brokenRules(good, { exploits: broken })[0]?.found).toContain("control");
+  });
+
+  it("admits nothing while a grading lacks", () => {
+    const verdict = judge(task, report(good.slice(0, 3)));
+    expect(verdict.admitted).toBe(false);
+    expect(verdict.rules.find((rule) => !rule.ok)?.found).toContain("mutant-1#1");
+  });
+});
+
+describe("shards", () => {
+  it("cover every grading exactly once", () => {
+    const items = gateItems(task, 5);
+    const shards = [1, 2, 3].flatMap((index) => itemsOfShard(items, { index, count: 3 }));
+    expect(shards).toHaveLength(items.length);
+    expect(new Set(shards.map((item) => `${item.patch}#${item.repeat}`)).size).toBe(items.length);
+  });
+
+  it("merge into what one run would have seen", () => {
+    const merged = mergeValidations([
+      report(good.slice(0, 2), { exploits: null, finishedAt: "2026-01-01T00:05:00Z" }),
+      report(good.slice(2)),
+    ]);
+    expect(judge(task, merged).admitted).toBe(true);
+    expect(merged.finishedAt).toBe("2026-01-01T00:05:00Z");
+  });
+
+  it("do not merge across digests, nor twice", () => {
+    const other = report(good.slice(2), { gradingDigest: "b".repeat(64) });
+    expect(() => mergeValidations([report(good.slice(0, 2)), other])).toThrow(/gradingDigest/);
+    expect(() => mergeValidations([report(good), report(good)])).toThrow(/nop#1/);
+  });
+
+  it("are named by index and count", () => {
+    expect(parseShard("2/5")).toEqual({ index: 2, count: 5 });
+    for (const wrong of ["0/2", "3/2", "1", "1/0", "a/b"]) expect(() => parseShard(wrong)).toThrow(/shard/);
+  });
+});
