@@ -144,7 +144,6 @@ async function startSandbox(
   const tmpfsBytes = String((request.memoryMb ?? 4096) * 1024 * 1024);
   const args = [
     ...isolation,
-    ...system,
     "--proc",
     "/proc",
     "--dev",
@@ -159,6 +158,8 @@ async function startSandbox(
     "/tmp",
     "--dir",
     "/tmp/home",
+    // After /tmp, since a Python may well lie below it.
+    ...system,
     ...[...request.mounts, runnerMount].flatMap((mount) => ["--ro-bind", mount.hostPath, pathOf(mount)]),
     "--remount-ro",
     "/",

@@ -5,7 +5,7 @@ import type { ControlEvent, LaunchEnd, LaunchRequest, RankOutput } from "./execu
 
 /** One event line holds a message and frames of bounded length; anything longer was not written by the plugin. */
 const maxLineBytes = 1024 * 1024;
-const maxEventBytes = 64 * 1024 * 1024;
+const maxEventBytes = 16 * 1024 * 1024;
 const controlDescriptor = 3;
 const descriptorOf = (rank: number, stream: 0 | 1 | 2): number => controlDescriptor + 1 + rank * 3 + stream;
 

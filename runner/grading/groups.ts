@@ -14,6 +14,10 @@ import { digestsOf, type Workspace } from "./workspace";
 /** Beyond this many launches of one unit its remaining tests stay not-run: each launch costs at least one test. */
 const maxRelaunches = 64;
 
+/** What all launches of a grading may leave behind together, so that a bundle stays within its limits. */
+const gradingOutputBytes = 256 * 1024 * 1024;
+const leastOutputBytes = 64 * 1024;
+
 export type RunInput = {
   task: LoadedTask;
   session: ExecutorSession;
@@ -66,6 +70,7 @@ class Run {
   };
   private readonly input: RunInput;
   private done = 0;
+  private outputLeft = gradingOutputBytes;
 
   constructor(input: RunInput) {
     this.input = input;
@@ -156,7 +161,10 @@ class Run {
         python: session.python.folders,
       }),
       memoryMb: input.memoryMb,
-      outputBytes: input.outputBytes,
+      outputBytes: Math.min(
+        input.outputBytes,
+        Math.max(leastOutputBytes, Math.floor(this.outputLeft / (2 * group.nproc))),
+      ),
       deadlineMs,
       signal: input.signal,
       onTestDone: (id, status) => {
@@ -202,6 +210,7 @@ class Run {
   private take(result: LaunchResult): void {
     const { record } = this;
     record.launches.push(result);
+    for (const { stdout, stderr } of result.outputs) this.outputLeft -= stdout.length + stderr.length;
     for (const [id, ranks] of result.outcomes) {
       record.outcomes.set(id, ranks);
       record.resources.set(id, result.resources.get(id) ?? []);

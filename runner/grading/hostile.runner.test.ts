@@ -229,6 +229,18 @@ infradev_report._Session.emit = emit`;
     expect(result.summary.requiredPassed).toBe(0);
   });
 
+  test("that calls the plugin's own channel was tampering", async () => {
+    const forge = `import infradev_report
+session = infradev_report._session
+for phase in ("setup", "call", "teardown"):
+    session.emit("report", id=session.current, phase=phase, outcome="passed", duration=0.0, exception=None,
+                 message=None, xfail=False, peak_rss_kb=0)
+return 0`;
+    const result = await grade(executor, candidate({ first: forge }));
+    expect(result.status).toBe("tampered");
+    expect(result.reason?.evidence.join("\n")).toContain("foreign code");
+  });
+
   test("whose forked child goes on in its place has crashed", async () => {
     const result = await grade(executor, candidate({ second: "if os.fork():\n    os._exit(0)\nreturn 1" }));
     expect(statusOf(result, "second")).toBe("crashed");

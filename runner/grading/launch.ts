@@ -444,6 +444,12 @@ class Watch {
       }
     }
     for (const record of this.ranks) {
+      for (const what of record.irregular.slice(0, 5)) {
+        this.findings.push({
+          code: "event.order",
+          message: `launch ${this.input.index}, rank ${record.rank}: ${what}`,
+        });
+      }
       for (const what of record.integrity) {
         this.findings.push({
           code: "integrity.replaced",

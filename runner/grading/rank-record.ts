@@ -32,6 +32,8 @@ export class RankRecord {
   readonly items = new Map<string, ItemRecord>();
   readonly collectErrors: CollectError[] = [];
   readonly integrity: string[] = [];
+  /** Events that the plugin never writes in this order. */
+  readonly irregular: string[] = [];
   sessionStarted: boolean = false;
   sessionFinished: boolean = false;
   collected: string[] | null = null;
@@ -71,6 +73,11 @@ export class RankRecord {
         this.extra = event.extra;
         return null;
       case "test_start":
+        if (this.items.has(event.id)) {
+          this.irregular.push(`${event.id} was started twice`);
+          return null;
+        }
+        if (this.open !== null) this.irregular.push(`${event.id} was started within ${this.open.id}`);
         this.open = {
           id: event.id,
           startedAt: event.time,
@@ -97,7 +104,10 @@ export class RankRecord {
 
   private report(event: Report): string | null {
     const item = this.items.get(event.id);
-    if (item === undefined) return null;
+    if (item === undefined || item.endedAt !== null) {
+      this.irregular.push(`${event.id} was reported ${item === undefined ? "before it was started" : "after its end"}`);
+      return null;
+    }
     item.reports.push(event);
     this.peakRssKb = Math.max(this.peakRssKb, event.peak_rss_kb);
     if (event.phase !== "teardown") return null;
@@ -160,9 +170,10 @@ export class RankRecord {
 
   private outcomeOfReports(item: ItemRecord): ReportedOutcome {
     const durationMs = item.reports.reduce((sum, report) => sum + report.duration, 0) * 1000;
-    const lastOf = (phase: Report["phase"]) => item.reports.filter((report) => report.phase === phase).at(-1);
     for (const phase of ["setup", "call", "teardown"] as const) {
-      const report = lastOf(phase);
+      // A test with subtests reports its call more than once: it passed only where all of them did.
+      const reports = item.reports.filter((report) => report.phase === phase);
+      const report = reports.find(({ outcome }) => outcome !== "passed") ?? reports[0];
       if (report === undefined) {
         const failure = this.detail(phase, null, `pytest gave no report of the ${phase} phase`);
         return { status: "error", durationMs, failure, failedAt: item.endedAt };

@@ -142,6 +142,9 @@ class _Session:
         """Writes one event; a forked child writes none, since its parent's outcome is what counts."""
         if os.getpid() != self._pid:
             return
+        if sys._getframe(1).f_code not in _own_code() and event != "integrity":
+            self.emit("integrity", what=f"{event} event by foreign code")
+            return
         body = json.dumps(
             {"event": event, "seq": self._seq, "time": time.time(), "mono": time.monotonic(), **fields},
             allow_nan=False,
@@ -181,6 +184,19 @@ class _Session:
             if now.get(name) != value and name not in self._changed:
                 self._changed.add(name)
                 self.emit("integrity", what=name)
+
+
+def _own_code() -> frozenset:
+    """Code objects of this module: nothing else has a reason to write an event."""
+    global _code
+    if _code is None:
+        functions = [*globals().values(), *vars(_Session).values()]
+        wrapped = [getattr(function, "__wrapped__", function) for function in functions]
+        _code = frozenset(code for code in (getattr(function, "__code__", None) for function in wrapped) if code)
+    return _code
+
+
+_code: frozenset | None = None
 
 
 def _fingerprint() -> dict[str, tuple[int, int]]:
@@ -370,6 +386,7 @@ def pytest_collection_modifyitems(config, items):
         extra = [test_id for test_id in by_id if test_id not in wanted]
         dropped = [item for test_id, item in by_id.items() if test_id not in wanted]
         items[:] = [by_id[test_id] for test_id in _session.select if test_id in by_id]
+        _session.select = None
         if dropped:
             config.hook.pytest_deselected(items=dropped)
     _session.emit("collected", ids=[_session.item_id(item) for item in items], extra=extra[:2_000])

@@ -129,12 +129,13 @@ export async function patchOf(
     await git("init", "-q");
     for (const [path, content] of Object.entries(base)) await put(path, content);
     await git("add", "-A", "-f");
+    const tree = (await git("write-tree")).trim();
     for (const [path, content] of Object.entries(changed)) {
       if (content === null) await rm(join(root, path));
       else await put(path, content);
     }
-    await git("add", "-A", "-f", "-N");
-    return Buffer.from(await git("diff", "--no-color", "--no-ext-diff"));
+    await git("add", "-A", "-f");
+    return Buffer.from(await git("diff", "--cached", "--no-color", "--no-ext-diff", tree));
   } finally {
     await rm(root, { recursive: true, force: true });
   }
