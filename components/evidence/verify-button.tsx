@@ -4,13 +4,14 @@ import { useId, useState } from "react";
 import type { Problem } from "@/lib/contract/errors";
 import type { ShownFigures } from "@/lib/contract/evidence-api";
 import type { PageVerification } from "@/lib/evidence/browser-verify";
-import type { Check } from "@/lib/evidence/verify-evidence";
 
 type State =
   | { step: "idle" }
   | { step: "checking" }
   | { step: "done"; verification: PageVerification }
   | { step: "failed"; problem: Problem };
+
+type Check = PageVerification["checks"][number];
 
 interface Props {
   gradingId: string;

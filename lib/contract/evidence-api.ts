@@ -6,7 +6,7 @@ import { testIdSchema } from "./task";
 import { gradingStatuses, outcomeStatuses } from "./vocabulary";
 
 /** The figures of one grading as a page displays them: what the Verify button compares with the evidence. */
-export const shownFiguresSchema = z.object({
+const shownFiguresSchema = z.object({
   status: z.enum(gradingStatuses),
   summary: summarySchema,
   tests: z.array(z.object({ id: testIdSchema, status: z.enum(outcomeStatuses) })),
@@ -14,7 +14,7 @@ export const shownFiguresSchema = z.object({
 export type ShownFigures = z.infer<typeof shownFiguresSchema>;
 
 /** Where a bundle stands in the log. `proof` leads from the leaf to the checkpoint's root (RFC 6962, 2.1.1). */
-export const logInclusionSchema = z.object({
+const logInclusionSchema = z.object({
   index: z.int().nonnegative(),
   /** The record's bytes as appended. */
   record: base64Schema,

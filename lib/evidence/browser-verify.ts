@@ -82,7 +82,7 @@ async function fetchEvidence(gradingId: string, fetchUrl: Fetch): Promise<Eviden
 }
 
 /** Names each figure of the page that differs from the signed result. */
-export function shownProblems(shown: ShownFigures, result: Result): Problem[] {
+function shownProblems(shown: ShownFigures, result: Result): Problem[] {
   const expected = {
     status: result.status,
     summary: result.summary,

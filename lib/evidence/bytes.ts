@@ -52,7 +52,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /** Byte order, as `LC_ALL=C sort` has it. */
-export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {
     const difference = (a[index] ?? 0) - (b[index] ?? 0);

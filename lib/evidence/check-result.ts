@@ -15,7 +15,7 @@ const problem = (code: string, where: string, message: string, rule: string): Pr
 });
 
 /** Ranks whose outcome decides a test, of a launch of `nproc`; null means that any one of them is enough. */
-export function requiredRanks(ranks: ManifestTest["ranks"], nproc: number): number[] | null {
+function requiredRanks(ranks: ManifestTest["ranks"], nproc: number): number[] | null {
   if (ranks === "any") return null;
   return ranks === "all" ? Array.from({ length: nproc }, (_, rank) => rank) : ranks;
 }

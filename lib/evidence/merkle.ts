@@ -14,14 +14,14 @@ import { rawPublicKey, verifySignature } from "./keys";
 export const leafHash = (record: Uint8Array): Promise<Uint8Array> => sha256(concatBytes(Uint8Array.of(0), record));
 
 /** SHA-256(0x01 || left || right). */
-export const nodeHash = (left: Uint8Array, right: Uint8Array): Promise<Uint8Array> =>
+const nodeHash = (left: Uint8Array, right: Uint8Array): Promise<Uint8Array> =>
   sha256(concatBytes(Uint8Array.of(1), left, right));
 
 const half = (value: number) => Math.floor(value / 2);
 const odd = (value: number) => value % 2 === 1;
 
 /** Root that an inclusion proof leads to (RFC 9162, 2.1.3.2); null where the proof has the wrong length. */
-export async function rootFromInclusion(
+async function rootFromInclusion(
   index: number,
   size: number,
   leaf: Uint8Array,
@@ -107,7 +107,7 @@ const ed25519NoteKey = 1;
 const keyNamePattern = /^[^\s+\p{Cc}]+$/u;
 
 /** C2SP's key id: the first four bytes of SHA-256(name || 0x0A || 0x01 || public key). Not DSSE's keyid. */
-export async function noteKeyId(name: string, spki: Uint8Array): Promise<Uint8Array> {
+async function noteKeyId(name: string, spki: Uint8Array): Promise<Uint8Array> {
   const digest = await sha256(concatBytes(utf8(`${name}\n`), Uint8Array.of(ed25519NoteKey), rawPublicKey(spki)));
   return digest.subarray(0, 4);
 }
@@ -119,7 +119,7 @@ export async function noteVerifierKey(name: string, spki: Uint8Array): Promise<s
 }
 
 /** A signed note over `text`, which must end in a line feed. */
-export async function signNote(text: string, name: string, signer: Signer): Promise<string> {
+async function signNote(text: string, name: string, signer: Signer): Promise<string> {
   if (!text.endsWith("\n") || !keyNamePattern.test(name))
     throw new RangeError("a note's text ends in a line feed and its key's name has no space and no '+'");
   const signature = concatBytes(await noteKeyId(name, signer.spki), await signer.sign(utf8(text)));

@@ -167,7 +167,7 @@ function outcomeOf(test: ManifestTest, status: OutcomeStatus, nproc: number, lau
 }
 
 /** A result that fits the manifest, with the statuses that are asked for. */
-export function makeTestResult(manifest: Manifest, overrides: TestPayloadOverrides = {}): Result {
+function makeTestResult(manifest: Manifest, overrides: TestPayloadOverrides = {}): Result {
   const launches: Launch[] = manifest.groups.map((group) => ({
     group: group.id,
     launcher: group.launcher,
@@ -225,7 +225,7 @@ export const testHost: HostFacts = {
 };
 
 /** Writes files by path under `dir`. */
-export async function writeTree(dir: string, files: Record<string, string | Uint8Array>): Promise<void> {
+async function writeTree(dir: string, files: Record<string, string | Uint8Array>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(dir, path)), { recursive: true });
     await writeFile(join(dir, path), content);

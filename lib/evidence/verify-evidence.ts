@@ -111,7 +111,7 @@ const envelopeForm = (where: string, message: string): Problem => ({
 });
 
 /** Reads `bundle.intoto.jsonl` strictly: two lines, each equal to its own re-serialization. */
-export function parseEnvelopes(text: string): { envelopes: [DsseEnvelope, DsseEnvelope] } | { problem: Problem } {
+function parseEnvelopes(text: string): { envelopes: [DsseEnvelope, DsseEnvelope] } | { problem: Problem } {
   const lines = text.split("\n");
   if (lines.length !== 3 || lines[2] !== "")
     return { problem: envelopeForm(bundlePaths.envelopes, "the file does not hold exactly two lines") };
@@ -233,7 +233,7 @@ function receiptProblems(
 }
 
 /** Whether the log's record, proof and checkpoint show that this very bundle was appended where the receipt says. */
-export async function inclusionProblems(
+async function inclusionProblems(
   log: LogInclusion,
   receipt: ReceiptStatement["predicate"],
   keys: readonly PublishedKey[],

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { InfraDevError } from "../../contract/errors";
@@ -205,7 +206,7 @@ describe("memory", () => {
   const peakKb = (mode: string) => {
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
-      ["--import", "tsx", join(import.meta.dirname, "read-large.fixture.ts"), mode],
+      ["--import", "tsx", fileURLToPath(new URL("./read-large.fixture.ts", import.meta.url)), mode],
       { encoding: "utf8", timeout: 120_000 },
     );
     if (status !== 0) throw new Error(stderr);

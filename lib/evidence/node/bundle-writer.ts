@@ -21,7 +21,7 @@ import { type Compression, gzipMember } from "./gzip-format";
 import { blockBytes, encodeHeader, fitsHeader, paddingOf } from "./tar-format";
 
 /** What goes into an archive under a path: bytes, or a file whose size and digest were taken before. */
-export type ArchiveInput = { path: string; bytes: Uint8Array } | FileInput;
+type ArchiveInput = { path: string; bytes: Uint8Array } | FileInput;
 
 interface FileInput {
   path: string;
@@ -123,10 +123,7 @@ async function writeOnce(file: FileHandle, inputs: readonly ArchiveInput[], comp
  * or not at all. Where text is so repetitive that a reader's bound on the ratio would refuse it, it is packed less.
  * Returns the archive's digest (hex) and size in bytes.
  */
-export async function writeArchive(
-  out: string,
-  inputs: readonly ArchiveInput[],
-): Promise<{ sha256: string; bytes: number }> {
+async function writeArchive(out: string, inputs: readonly ArchiveInput[]): Promise<{ sha256: string; bytes: number }> {
   const sorted = [...inputs].sort((a, b) => compareUtf8(a.path, b.path));
   checkInputs(sorted);
   await mkdir(dirname(out), { recursive: true });

@@ -7,6 +7,10 @@ import { toHex, utf8 } from "../bytes";
 import { verifySignature } from "../keys";
 import { createKeyFile, loadOrCreateKey, loadPrivateKey, parsePublicKeyPem, publicKeyPem } from "./key-file";
 
+/** Runs openssl, found on the path. */
+const openssl = (...args: string[]): Buffer =>
+  execFileSync("sh", ["-c", 'openssl "$@"', "sh", ...args], { stdio: ["ignore", "pipe", "ignore"] });
+
 let work: string;
 let path: string;
 beforeEach(async () => {
@@ -48,27 +52,22 @@ describe("key files", () => {
 
   it("are openssl's: each side reads and verifies the other's", async () => {
     const signer = await createKeyFile(path);
-    const pem = execFileSync("openssl", ["pkey", "-in", path, "-pubout"], { encoding: "utf8" });
+    const pem = openssl("pkey", "-in", path, "-pubout").toString();
     expect(pem).toBe(publicKeyPem(signer.spki));
     expect(toHex(parsePublicKeyPem(pem))).toBe(toHex(signer.spki));
     const theirs = join(work, "theirs.pem");
-    execFileSync("openssl", ["genpkey", "-algorithm", "ed25519", "-out", theirs]);
+    openssl("genpkey", "-algorithm", "ed25519", "-out", theirs);
     await chmod(theirs, 0o600);
     const message = join(work, "message");
     await writeFile(message, "what is signed");
-    const signature = execFileSync("openssl", ["pkeyutl", "-sign", "-inkey", theirs, "-rawin", "-in", message]);
+    const signature = openssl("pkeyutl", "-sign", "-inkey", theirs, "-rawin", "-in", message);
     const { spki } = await loadPrivateKey(theirs);
     expect(await verifySignature(spki, utf8("what is signed"), signature)).toBe(true);
   });
 
   it("of another kind are refused", async () => {
     await createKeyFile(path);
-    await writeFile(
-      path,
-      execFileSync("openssl", ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], {
-        stdio: ["ignore", "pipe", "ignore"],
-      }),
-    );
+    await writeFile(path, openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"));
     await expect(loadPrivateKey(path)).rejects.toMatchObject({ code: "key.form" });
     expect(() => parsePublicKeyPem("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n")).toThrow(
       "not an Ed25519",

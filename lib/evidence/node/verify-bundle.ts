@@ -27,7 +27,7 @@ export interface VerifyOptions {
   extractTo?: string | undefined;
 }
 
-export interface BundleFile {
+interface BundleFile {
   path: string;
   bytes: number;
   /** Hex. */
