@@ -4,9 +4,12 @@ import type { LoadedSuite, LoadedTask } from "./load";
 
 type ReferencePatch = PackedSuite["referenceSets"][number]["patches"][number];
 
+/** Mutants of each task, by number, that become reference sets; the gate grades all of them. */
+const packedMutants = 4;
+
 /**
  * The document that a server imports: manifests, prompts and interfaces of a suite, and its reference patch sets: gold,
- * nop (the empty patch) and one set for each number that a task has a mutant of, labelled by the mutant's name. Where
+ * nop (the empty patch) and one set for each of the first mutant numbers, labelled by the mutant's name. Where
  * probes are hidden their interfaces' users are left out.
  */
 export async function packSuite(suite: LoadedSuite): Promise<PackedSuite> {
@@ -21,8 +24,9 @@ export async function packSuite(suite: LoadedSuite): Promise<PackedSuite> {
     }
     return patches;
   };
-  const numbers = [...new Set(suite.tasks.flatMap((task) => task.mutants.map((mutant) => mutant.number)))].sort(
-    (a, b) => a - b,
+  const present = new Set(suite.tasks.flatMap((task) => task.mutants.map((mutant) => mutant.number)));
+  const numbers = Array.from({ length: packedMutants }, (_, index) => index + 1).filter((number) =>
+    present.has(number),
   );
   const referenceSets: PackedSuite["referenceSets"] = [
     { name: "gold", kind: "reference", patches: await patchesBy((task) => ({ label: "gold", path: task.goldPath })) },
