@@ -313,3 +313,22 @@ export async function nextDueAt(sql: SqlRunner, gradingDigests: readonly string[
     where job.state = 'queued' and task.grading_digest = any(${gradingDigests as string[]})`;
   return row?.at ?? null;
 }
+
+/** The active lease on a submission's task, where the suite's probes are open: a live log may show what they assert. */
+export async function findWatchableLease(
+  sql: SqlRunner,
+  params: { submissionId: string; task: string },
+): Promise<{ id: string; state: JobState; progress: string | null } | null> {
+  const [lease] = await sql<{ id: string; state: JobState; progress: string | null }[]>`
+    select lease.id, lease.job_state as state, lease.progress
+    from lease
+    join job on job.id = lease.job_id
+    join attempt on attempt.id = job.attempt_id
+    join submission on submission.id = attempt.submission_id
+    join task on task.id = job.task_id
+    join suite on suite.id = task.suite_id
+    where attempt.submission_id = ${params.submissionId} and task.slug = ${params.task}
+      and lease.state = 'active' and suite.probes = 'open' and submission.withdrawn_at is null
+    order by lease.granted_at desc limit 1`;
+  return lease ?? null;
+}

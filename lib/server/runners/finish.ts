@@ -13,6 +13,7 @@ import { ingestLeasedBundle } from "../ingest/ingest";
 import { receiptOf } from "../ingest/receipt";
 import { submissionTags } from "../ingest/submission-tags";
 import { endJob } from "./end-job";
+import { removeLog } from "./live-logs";
 
 const verdicts = ["accepted", "late", "requeued", "recorded"] as const;
 
@@ -25,15 +26,25 @@ export async function finish(
 ): Promise<FinishResponse> {
   await checkSignature(host, lease, request);
   if (lease.finishStatus !== null) return repeatedAnswer(context, lease, request);
-  if (request.bundleSha256 !== null) {
-    return ingestLeasedBundle(context, {
-      host,
-      lease,
-      status: request.status,
-      bundleSha256: request.bundleSha256,
-      reason: request.reason,
-    });
-  }
+  const answer =
+    request.bundleSha256 === null
+      ? await finishWithoutEvidence(context, lease, request)
+      : await ingestLeasedBundle(context, {
+          host,
+          lease,
+          status: request.status,
+          bundleSha256: request.bundleSha256,
+          reason: request.reason,
+        });
+  await removeLog(context, lease.id);
+  return answer;
+}
+
+async function finishWithoutEvidence(
+  context: ServerContext,
+  { id }: LeaseRow,
+  request: FinishRequest,
+): Promise<FinishResponse> {
   if (request.status !== "infra" && request.status !== "canceled") {
     throw new InfraDevError("invalid", {
       code: "finish.bundle-missing",
@@ -43,14 +54,6 @@ export async function finish(
       remedy: "upload the bundle, then finish with its sha256",
     });
   }
-  return finishWithoutEvidence(context, lease, request);
-}
-
-async function finishWithoutEvidence(
-  context: ServerContext,
-  { id }: LeaseRow,
-  request: FinishRequest,
-): Promise<FinishResponse> {
   const { sql } = context.database;
   const { answer, tags } = await sql.begin(async (tx) => {
     const lease = await findLease(tx, id, true);

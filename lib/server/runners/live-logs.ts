@@ -1,6 +1,6 @@
 import "server-only";
-import { mkdir, open, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, open, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import type { LeaseRow } from "@/db/queries/queue";
@@ -56,9 +56,10 @@ export async function appendLog(
       { cause },
     );
   }
-  const folder = join(context.dataDir, "live-logs");
-  await mkdir(folder, { recursive: true });
-  const path = join(folder, `${lease.id}.log`);
+  // What comes after the end is in the bundle, or of no use.
+  if (lease.state !== "active") return offset + bytes.byteLength;
+  const path = pathOf(context, lease.id);
+  await mkdir(dirname(path), { recursive: true });
   const reached = await sizeOf(path);
   if (reached >= logBytes) return offset + bytes.byteLength;
   if (offset > reached) {
@@ -80,6 +81,36 @@ export async function appendLog(
   }
   return reached + fresh.byteLength;
 }
+
+/** A piece of a job's live log from `offset` on, at most `limit` bytes, cut at the last whole line where there is one. */
+export async function readLog(
+  context: ServerContext,
+  leaseId: string,
+  offset: number,
+  limit: number,
+): Promise<{ text: string; offset: number }> {
+  const path = pathOf(context, leaseId);
+  const size = await sizeOf(path);
+  if (offset >= size) return { text: "", offset };
+  const file = await open(path, "r");
+  try {
+    const buffer = Buffer.alloc(Math.min(limit, size - offset));
+    const { bytesRead } = await file.read(buffer, 0, buffer.byteLength, offset);
+    const lastLine = buffer.lastIndexOf(0x0a, bytesRead - 1);
+    const end = lastLine < 0 ? bytesRead : lastLine + 1;
+    return { text: buffer.subarray(0, end).toString("utf8"), offset: offset + end };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The evidence of a finished job is its bundle; the live log has served. */
+export async function removeLog(context: ServerContext, leaseId: string): Promise<void> {
+  watchedUntil.delete(leaseId);
+  await rm(pathOf(context, leaseId), { force: true });
+}
+
+const pathOf = (context: ServerContext, leaseId: string) => join(context.dataDir, "live-logs", `${leaseId}.log`);
 
 async function sizeOf(path: string): Promise<number> {
   try {
