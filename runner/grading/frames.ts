@@ -8,11 +8,9 @@ export type FrameRoots = {
   probes: string;
   /** Paths below the repository that hold tests. */
   isTest: (path: string) => boolean;
-  /** Folders of the Python in use. */
-  python: readonly string[];
 };
 
-const librarySplit = /^.*?\/(?:site-packages|dist-packages|lib\/python3\.\d+)\//;
+const librarySplit = /^.*\/(?:site-packages|dist-packages)\/|^.*?\/lib\/python3\.\d+\//;
 
 export function createFrameMapper(roots: FrameRoots): FrameMapper {
   return (file) => {

@@ -158,7 +158,6 @@ class Run {
         repository,
         probes,
         isTest: (path) => workspace.officialPaths.includes(path) || isUnderTests(path, task),
-        python: session.python.folders,
       }),
       memoryMb: input.memoryMb,
       outputBytes: Math.min(
