@@ -54,15 +54,19 @@ function Frames({ frames }: { frames: readonly Frame[] }) {
   );
 }
 
-function LogLink({ detail, rank }: { detail: AttemptDetail; rank: RankOutcome }) {
+/** Link to what a rank printed; nothing where the payload holds no log of it. */
+function RankLog({ detail, rank, before = "" }: { detail: AttemptDetail; rank: RankOutcome; before?: string }) {
   const log = detail.logs.find(
     (one) => one.launch === rank.launch && one.rank === rank.rank && one.stream === "stdout",
   );
   if (!log || !detail.grading) return null;
   return (
-    <a href={`/api/v1/gradings/${detail.grading.id}/files/${log.path}`}>
-      rank {rank.rank} log{rank.logLine ? `, from line ${rank.logLine}` : ""}
-    </a>
+    <>
+      {before}
+      <a href={`/api/v1/gradings/${detail.grading.id}/files/${log.path}`}>
+        log{rank.logLine ? `, from line ${rank.logLine}` : ""}
+      </a>
+    </>
   );
 }
 
@@ -85,9 +89,15 @@ function Failure({ detail, failure }: { detail: AttemptDetail; failure: ShownFai
             {outcome.label.tags.length > 0 ? ` (${outcome.label.tags.join(", ")})` : ""}
           </span>
         ) : null}
-        {root ? <span>root rank {root.rank}</span> : <span>no rank reported</span>}
+        {root ? (
+          <span>
+            root rank {root.rank}
+            <RankLog detail={detail} rank={root} before=": " />
+          </span>
+        ) : (
+          <span>no rank reported</span>
+        )}
         {reason ? <span>in {reason.phase}</span> : null}
-        {root ? <LogLink detail={detail} rank={root} /> : null}
       </p>
       {withheld ? (
         <p className="aside">The probes of this suite are hidden: their assertions, frames and output are sealed.</p>
@@ -105,15 +115,16 @@ function Failure({ detail, failure }: { detail: AttemptDetail; failure: ShownFai
         </p>
       ) : null}
       {others.length > 0 ? (
-        <ul className="aside">
-          {others.map((rank) => (
-            <li key={rank.rank}>
-              Rank {rank.rank} {statusLabels[rank.status]} by itself
-              {rank.failure?.exceptionType ? `: ${rank.failure.exceptionType}` : ""}{" "}
-              <LogLink detail={detail} rank={rank} />
-            </li>
+        <p className="aside">
+          Failed too, by {plural(others.length, "itself", "themselves")}:{" "}
+          {others.map((rank, index) => (
+            <span key={rank.rank}>
+              {index > 0 ? ", " : ""}
+              rank {rank.rank} ({rank.failure?.exceptionType ?? statusLabels[rank.status]}
+              <RankLog detail={detail} rank={rank} before="; " />)
+            </span>
           ))}
-        </ul>
+        </p>
       ) : null}
     </article>
   );

@@ -28,8 +28,8 @@ function isGrid(table: PublishedTableModel): boolean {
 export function PublishedTable({ table, names }: { table: PublishedTableModel; names: ReadonlyMap<string, string> }) {
   const heading = `${publishedTableNumber(table.key)}. ${table.title}`;
   return (
-    <section className="published" id={table.key} aria-labelledby={`${table.key}-title`}>
-      <h2 id={`${table.key}-title`}>{heading}</h2>
+    <section className="published" id={table.key}>
+      <h2>{heading}</h2>
       {table.note ? <p className="aside">{sentences(table.note)}</p> : null}
       {isGrid(table) ? (
         <ScrollRegion label={heading}>

@@ -303,7 +303,7 @@ export async function listOutcomes(db: Queryable, gradingId: string): Promise<Te
   });
 }
 
-/** Logs of a grading's payload: `ranks/<launch>/<rank>.stdout.log` and `.stderr.log`. */
+/** Logs of a grading's payload: `payload/ranks/launch-<n>/rank-<n>.stdout.log` and `.stderr.log`. */
 async function listLogs(db: Queryable, gradingId: string): Promise<AttemptDetail["logs"]> {
   const files = await db
     .select()
@@ -311,7 +311,7 @@ async function listLogs(db: Queryable, gradingId: string): Promise<AttemptDetail
     .where(eq(payloadFiles.gradingId, gradingId))
     .orderBy(asc(payloadFiles.path));
   return files.flatMap(({ path, sha256, bytes }) => {
-    const match = /^(?:payload\/)?ranks\/(\d+)\/(\d+)\.(stdout|stderr)\.log$/.exec(path);
+    const match = /^payload\/ranks\/launch-(\d+)\/rank-(\d+)\.(stdout|stderr)\.log$/.exec(path);
     return match
       ? [
           {

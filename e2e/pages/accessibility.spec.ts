@@ -1,0 +1,43 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect, test } from "./fixtures";
+
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+for (const address of [
+  "/",
+  "/?suite=infradev-mini",
+  "/?sort=cost&category=training",
+  "/published",
+  "/docs/methodology",
+  "/docs/verify",
+]) {
+  test(`axe finds nothing on ${address}`, async ({ page }) => {
+    await page.goto(address);
+    expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
+  });
+}
+
+test("axe finds nothing on a submission, reported or graded", async ({ page, site }) => {
+  const mutant = await site.reference("mutant-1");
+  for (const id of [site.published.rows[0]?.submissionId, mutant.id]) {
+    await page.goto(`/submissions/${id}`);
+    expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
+  }
+});
+
+test("axe finds nothing on a task with failures, nor after its evidence was verified", async ({ page, site }) => {
+  const mutant = await site.reference("mutant-1");
+  await page.goto(`/submissions/${mutant.id}/${mutant.attempts[0]?.task}`);
+  await page.getByRole("button", { name: "Verify" }).click();
+  await expect(page.getByRole("status")).toHaveText(/checks/);
+  expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
+});
+
+test.describe("not found", () => {
+  test.use({ expectedErrors: [/404/] });
+
+  test("axe finds nothing on the page of an unknown address", async ({ page }) => {
+    await page.goto("/no-such-page");
+    expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
+  });
+});

@@ -1,0 +1,47 @@
+import { expect, test } from "./fixtures";
+
+// What must hold on a phone and without JavaScript alike: everything is there to read, and nothing sticks out.
+
+const widthOverflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
+
+test("the ranking reads, sorts and filters", async ({ page }) => {
+  await page.goto("/");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Six models, one tie");
+  const rows = page.getByRole("table", { name: /Ranking/ }).getByRole("row");
+  await expect(rows).toHaveCount(7);
+  await expect(rows.nth(1)).toContainText("38.9");
+  await page.getByRole("link", { name: "Cost $" }).click();
+  await expect(rows.nth(1).getByRole("rowheader")).toContainText("DeepSeek V4 Pro");
+  await page.getByRole("navigation", { name: "Category" }).getByRole("link", { name: /RL/ }).click();
+  await expect(page).toHaveURL(/category=rl/);
+});
+
+test("a task reads from its verdict to its patch and evidence", async ({ page, site }) => {
+  const mutant = await site.reference("mutant-1");
+  await page.goto(`/submissions/${mutant.id}`);
+  await page
+    .getByRole("table", { name: "Tasks with their verdicts" })
+    .getByRole("rowheader")
+    .getByRole("link")
+    .first()
+    .click();
+  await expect(page.getByRole("table", { name: /^Official tests/ })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Patch" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Download the bundle" })).toBeVisible();
+});
+
+test("nothing sticks out of the page", async ({ page, site }) => {
+  const mutant = await site.reference("mutant-1");
+  for (const address of [
+    "/",
+    "/?suite=infradev-mini",
+    "/published",
+    "/docs/methodology",
+    "/docs/verify",
+    `/submissions/${mutant.id}`,
+    `/submissions/${mutant.id}/${mutant.attempts[0]?.task}`,
+  ]) {
+    await page.goto(address);
+    expect(await page.evaluate(widthOverflow), address).toBeLessThanOrEqual(0);
+  }
+});
