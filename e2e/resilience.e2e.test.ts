@@ -1,0 +1,205 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createDatabase, type DatabaseHandle } from "../db/client";
+import { type EmbeddedServer, freePort, startEmbedded } from "../db/embedded";
+import { migrateDatabase } from "../db/migrate";
+import { seedDatabase } from "../db/seed/seed";
+import { buildSite, type Program, repositoryRoot, runCommand, type Site, startProgram, startSite } from "./stack";
+
+/** Kills of each program; the long form raises it. */
+const kills = Number(process.env["INFRADEV_KILLS"] ?? 2);
+const seed = Number(process.env["INFRADEV_SEED"] ?? Date.now() % 1_000_000);
+console.log(`resilience: seed ${seed} (INFRADEV_SEED repeats it), ${kills} kills of each program`);
+const random = generator(seed);
+
+const dataDir = mkdtempSync(join(tmpdir(), "infradev-resilience-"));
+const logs = join(dataDir, "logs");
+const tsx = [process.execPath, "--import", "tsx"];
+const runner = [...tsx, join(repositoryRoot, "runner/cli.ts")];
+let server: EmbeddedServer;
+let database: DatabaseHandle;
+let site: Site;
+let port: number;
+
+const env = () => ({ DATABASE_URL: server.url, INFRADEV_DATA_DIR: dataDir });
+const admin = (...args: string[]) =>
+  runCommand(
+    args.slice(0, 2).join(" "),
+    [
+      process.execPath,
+      "--conditions=react-server",
+      "--import",
+      "tsx",
+      join(repositoryRoot, "lib/server/admin/cli.ts"),
+      ...args,
+      "--json",
+    ],
+    env(),
+    join(logs, "admin.log"),
+  );
+
+beforeAll(async () => {
+  mkdirSync(logs, { recursive: true });
+  server = await startEmbedded({ dataDir });
+  await migrateDatabase(server.url);
+  await seedDatabase(server.url);
+  const pack = join(dataDir, "suite.json");
+  await runCommand(
+    "suite pack",
+    [...runner, "suite", "pack", join(repositoryRoot, "runner/suites/infradev-mini"), "--out", pack],
+    env(),
+    join(logs, "pack.log"),
+  );
+  await admin("suite", "import", pack);
+  await buildSite({ databaseUrl: server.url, dataDir });
+  port = await freePort();
+  site = await startSite({ databaseUrl: server.url, dataDir, port });
+  database = createDatabase(server.url, { max: 2 });
+});
+
+afterAll(async () => {
+  await database?.close();
+  await site?.stop();
+  await server?.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function submitGold(): Promise<string> {
+  const { submissions } = JSON.parse(
+    await admin("submission", "create", "--suite", "infradev-mini", "--reference", "gold"),
+  ) as {
+    submissions: { id: string }[];
+  };
+  return submissions[0]?.id ?? "";
+}
+
+let token: string | null = null;
+async function attach(): Promise<Program> {
+  token ??= (JSON.parse(await admin("token", "mint", "--trusted")) as { token: string }).token;
+  return startProgram({
+    command: [
+      ...runner,
+      "attach",
+      "--server",
+      site.url,
+      "--token",
+      token,
+      "--name",
+      "test host",
+      "--data",
+      join(dataDir, "runner"),
+      "--drain",
+    ],
+    env: { INFRADEV_DATA_DIR: dataDir },
+    logFile: join(logs, "runner.log"),
+  });
+}
+
+const leasesIn = async (state: string): Promise<number> => {
+  const [row] =
+    await database.sql`select count(*)::int as n from lease where state = 'active' and job_state = ${state}`;
+  return row?.["n"] as number;
+};
+
+async function until(what: string, holds: () => Promise<boolean>, seconds = 120): Promise<void> {
+  for (let waited = 0; waited < seconds * 1000; waited += 25) {
+    if (await holds().catch(() => false)) return;
+    await sleep(25);
+  }
+  throw new Error(`${what}: not within ${seconds} s`);
+}
+
+/** Each attempt was graded and counts once, the summaries are what the outcomes give, and nothing is left in the queue. */
+async function expectWhole(submissionId: string): Promise<void> {
+  const { sql } = database;
+  const attempts = await sql`
+    select attempt.id, count(grading.id) filter (where not grading.late) as on_time, summary.resolved,
+           (select count(*) from outcome where outcome.grading_id = summary.grading_id)::int as outcomes,
+           (select count(*) from task_test where task_test.task_id = attempt.task_id)::int as tests
+    from attempt
+    left join grading on grading.attempt_id = attempt.id
+    left join attempt_summary summary on summary.attempt_id = attempt.id
+    where attempt.submission_id = ${submissionId}
+    group by attempt.id, summary.resolved, summary.grading_id`;
+  expect(attempts).toHaveLength(6);
+  for (const attempt of attempts) {
+    expect(attempt, `attempt ${attempt["id"]}`).toMatchObject({ on_time: "1", resolved: true });
+    expect(attempt["outcomes"]).toBe(attempt["tests"]);
+  }
+  const [summary] =
+    await sql`select resolved_count, graded_count, provisional from submission_summary where submission_id = ${submissionId}`;
+  expect(summary).toMatchObject({ resolved_count: 6, graded_count: 6, provisional: false });
+  const open = await sql`select job.state from job join attempt on attempt.id = job.attempt_id
+    where attempt.submission_id = ${submissionId} and job.state <> 'finished'`;
+  expect(open).toEqual([]);
+  const records = await sql`select position, grading_id from log_record where grading_id is not null order by position`;
+  expect(new Set(records.map((record) => record["grading_id"])).size).toBe(records.length);
+  const [gaps] = await sql`select count(*)::int as n, coalesce(max(position) + 1, 0)::int as next from log_record`;
+  expect(gaps?.["n"]).toBe(gaps?.["next"]);
+}
+
+describe("after a kill the work goes on, nothing is counted twice or lost", () => {
+  it("the runner, while it grades", async () => {
+    const submission = await submitGold();
+    for (let kill = 0; kill < kills; kill++) {
+      const program = await attach();
+      await until("a grading runs", async () => (await leasesIn("running")) > 0);
+      await sleep(random() * 2000);
+      await program.stop("SIGKILL");
+      expect(sandboxesOf(program.pid)).toEqual([]);
+    }
+    expect(await (await attach()).exit).toBe(0);
+    await expectWhole(submission);
+  });
+
+  it("the site, while it ingests", async () => {
+    const submission = await submitGold();
+    const program = await attach();
+    for (let kill = 0; kill < kills; kill++) {
+      await until("a bundle arrives", async () => (await leasesIn("uploading")) > 0);
+      await sleep(random() * 300);
+      await site.stop("SIGKILL");
+      site = await startSite({ databaseUrl: server.url, dataDir, port });
+    }
+    expect(await program.exit).toBe(0);
+    await expectWhole(submission);
+  });
+
+  it("Postgres, while it commits", async () => {
+    const submission = await submitGold();
+    const program = await attach();
+    for (let kill = 0; kill < kills; kill++) {
+      await until("a bundle arrives", async () => (await leasesIn("uploading")) > 0);
+      await sleep(random() * 300);
+      process.kill(server.pid, "SIGKILL");
+      server = await startEmbedded({ dataDir });
+    }
+    expect(await program.exit).toBe(0);
+    await expectWhole(submission);
+  });
+});
+
+/** Sandboxes that a killed runner left behind: none may outlive it. */
+function sandboxesOf(runnerPid: number): string[] {
+  const listed = execFileSync("ps", ["-eo", "pid,pgid,args"], { encoding: "utf8" });
+  return listed
+    .split("\n")
+    .filter(
+      (line) => line.includes(dataDir) && /bwrap|infradev_launch/.test(line) && !line.includes(`${runnerPid} ps`),
+    );
+}
+
+/** mulberry32: a small seeded generator of numbers in [0, 1). */
+function generator(start: number): () => number {
+  let state = start >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
