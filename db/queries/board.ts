@@ -65,6 +65,7 @@ export async function findBoardFacts(db: Queryable, params: BoardParams): Promis
         submissionId: row.submissionId,
         organization: row.organization,
         tier: row.tier,
+        provisional: row.provisional,
         evidence:
           row.tier === "reported"
             ? {
@@ -120,6 +121,7 @@ function selectRows(db: Queryable, suiteId: number, { promptCondition, skill, su
       costUsd: submissionSummaries.costUsd,
       tokensM: submissionSummaries.tokensM,
       steps: submissionSummaries.steps,
+      provisional: submissionSummaries.provisional,
     })
     .from(submissions)
     .innerJoin(entries, eq(entries.id, submissions.entryId))

@@ -41,6 +41,8 @@ export interface BoardRowFacts {
   submissionId: string;
   organization: string;
   tier: Tier;
+  /** Gradings of this row are still queued or running: shown, marked, unranked, as after a fault of a host. */
+  provisional?: boolean;
   evidence: RowEvidence;
   /** Per-task means of the agent's run, null where the source does not say. */
   timeMin: number | null;

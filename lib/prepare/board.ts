@@ -130,6 +130,7 @@ function prepareRow(facts: BoardFacts, row: BoardRowFacts): BoardRow {
     tier: row.tier,
     rankSet: null,
     ...numbers,
+    provisional: numbers.provisional || row.provisional === true,
     timeMin: row.timeMin,
     costUsd: row.costUsd,
     tokensM: row.tokensM,

@@ -122,12 +122,6 @@ export function parseWith<S extends z.ZodType>(
   return parsed.data;
 }
 
-/** The bearer credential, or null. */
-export function bearerOf(request: Request): string | null {
-  const match = /^Bearer ([!-~]{16,400})$/i.exec(request.headers.get("authorization") ?? "");
-  return match?.[1] ?? null;
-}
-
 export function nonNegativeInteger(text: string | null, name: string): number {
   if (text === null || !/^\d{1,15}$/.test(text)) {
     throw new InfraDevError("invalid", {

@@ -4,7 +4,6 @@ import { findLease, type LeaseRow } from "@/db/queries/queue";
 import { InfraDevError } from "@/lib/contract/errors";
 import { uuidSchema } from "@/lib/contract/scalars";
 import type { ServerContext } from "../context";
-import { bearerOf } from "../http";
 import { secretHash } from "../tokens";
 
 /** The host that sent a request. Throws `runner.unknown` (401) or `runner.revoked` (403). */
@@ -59,4 +58,10 @@ export function leaseOver(lease: Pick<LeaseRow, "id" | "state">): InfraDevError 
     rule: "the lease id fences: only an active lease is renewed, and what a lost one delivers is kept as late",
     remedy: "stop the job; a bundle that is ready may still be uploaded as late evidence",
   });
+}
+
+/** The bearer credential, or null. */
+function bearerOf(request: Request): string | null {
+  const match = /^Bearer ([!-~]{16,400})$/i.exec(request.headers.get("authorization") ?? "");
+  return match?.[1] ?? null;
 }
