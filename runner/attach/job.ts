@@ -18,6 +18,8 @@ import { uploadFile } from "./upload";
 export type GradedBundle = {
   status: GradingStatus;
   reason: string | null;
+  /** What came out, for the operator. */
+  summary: string;
   bundle: { path: string; sha256: string; bytes: number };
 };
 
@@ -41,7 +43,10 @@ export type JobContext = {
   grade: GradeJob;
   /** Aborts when the runner is told to end. */
   stop: AbortSignal;
+  /** What happened: one line each. */
   say: (text: string) => void;
+  /** What is going on: may be shown in place of the one before, or not at all. */
+  progress?: (text: string) => void;
   leaseTiming?: LeaseTiming;
   backoff?: Backoff;
   /** How long delivery is tried while the server cannot be reached, before it is left for the next start. */
@@ -134,6 +139,7 @@ export async function runJob(context: JobContext, envelope: ClaimedJob): Promise
     keeper.state = "uploading";
     keeper.progress = null;
     if (!keeper.lost) await shipper.flush().catch(() => undefined);
+    await shipper.close();
     return await deliver(context, { ...state, stage: "ready", outcome });
   } finally {
     ended.abort();
@@ -172,6 +178,7 @@ async function produce(
       });
     }
     await context.data.recordJob({ ...state, stage: "running" });
+    context.say(`${task.metadata.slug} (${spec.candidate.model}): grading ${spec.gradingId}`);
     keeper.state = "running";
     const file = `${spec.gradingId}.infradev.tar.gz`;
     const graded = await context.grade({
@@ -184,19 +191,21 @@ async function produce(
       onProgress: (text) => {
         keeper.progress = text;
         shipper.write(text);
-        context.say(`${task.metadata.slug}: ${text}`);
+        context.progress?.(`${task.metadata.slug}: ${text}`);
       },
     });
     if (context.stop.aborted && graded.status === "canceled" && !canceled.aborted) return stoppedOutcome();
+    context.say(`${task.metadata.slug} (${spec.candidate.model}): ${graded.summary}`);
     const { sha256, bytes } = graded.bundle;
     return { status: graded.status, bundle: { file, sha256, bytes }, reason: graded.reason };
   } catch (error) {
     if (canceled.aborted) return { status: "canceled", bundle: null, reason: "canceled by the server" };
     if (context.stop.aborted) return stoppedOutcome();
-    const reason =
-      error instanceof InfraDevError ? error.describe() : String(error instanceof Error ? error.stack : error);
+    const reason = error instanceof InfraDevError ? error.describe() : String(error);
     shipper.write(reason);
-    context.say(`${task.metadata.slug}: ${reason}`);
+    context.say(
+      `${task.metadata.slug}: ${error instanceof Error && !(error instanceof InfraDevError) ? error.stack : reason}`,
+    );
     return { status: "infra", bundle: null, reason: reason.slice(0, 2000) };
   } finally {
     await rm(folder.workDir, { recursive: true, force: true });
@@ -216,6 +225,7 @@ export async function deliver(context: JobContext, state: JobState): Promise<Job
   const leaseId = spec.lease.id;
   const end = { leaseId, task: spec.task.slug, status: outcome.status, bundleSha256: outcome.bundle?.sha256 ?? null };
   let giveUpAt = Date.now() + (context.deliverForMs ?? 30 * 60_000);
+  let said = "";
   const hurry = (): void => {
     giveUpAt = Math.min(giveUpAt, Date.now() + 10_000);
   };
@@ -224,7 +234,10 @@ export async function deliver(context: JobContext, state: JobState): Promise<Job
   const retry = {
     backoff: context.backoff ?? defaultBackoff,
     deadline: () => giveUpAt,
-    onRetry: (error: TransientError) => context.say(`${spec.task.slug}: ${error.message}; trying again`),
+    onRetry: (error: TransientError) => {
+      if (error.message !== said) context.say(`${spec.task.slug}: ${error.message}; trying again`);
+      said = error.message;
+    },
   };
   try {
     if (outcome.bundle !== null) {
@@ -239,7 +252,7 @@ export async function deliver(context: JobContext, state: JobState): Promise<Job
     const request = { status: outcome.status, bundleSha256: sha256, signature, reason: outcome.reason };
     const answer = await withRetry(() => context.api.finish(leaseId, request), retry);
     await context.data.closeJob(leaseId, false);
-    context.say(`${spec.task.slug}: ${outcome.status}, ${answer.verdict}`);
+    context.say(`${spec.task.slug} (${spec.candidate.model}): ${outcome.status}, ${answer.verdict}`);
     return { ...end, verdict: answer.verdict };
   } catch (error) {
     if (error instanceof TransientError) {

@@ -16,6 +16,7 @@ export class LogShipper {
   private readonly path: string;
   private readonly onCancel: () => void;
   private writing: Promise<void> = Promise.resolve();
+  private closed: boolean;
 
   constructor(
     api: ServerApi,
@@ -26,14 +27,22 @@ export class LogShipper {
     this.api = api;
     this.leaseId = leaseId;
     this.path = path;
+    this.closed = false;
     this.intervalSeconds = options.intervalSeconds;
     this.onCancel = options.onCancel;
   }
 
-  /** Adds a line with its time. */
+  /** Adds a line with its time. A log that cannot be written, as on a full disk, does not fail its job. */
   write(line: string): void {
+    if (this.closed) return;
     const text = `${new Date().toISOString()} ${line}\n`;
-    this.writing = this.writing.then(() => appendFile(this.path, text, { mode: 0o600 }));
+    this.writing = this.writing.then(() => appendFile(this.path, text, { mode: 0o600 })).catch(() => undefined);
+  }
+
+  /** Ends the writing: nothing touches the file after that. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.writing;
   }
 
   /** A renewal's answer carries the interval too. */

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { InfraDevError } from "@/lib/contract/errors";
+import type { Result } from "@/lib/contract/result";
 import { ensureRegistered, type ServeOptions, serveJobs } from "../attach/attach";
 import type { GradeJob, JobEnd } from "../attach/job";
 import { parseServerUrl, ServerApi } from "../attach/server-api";
@@ -11,7 +12,7 @@ import { describeProgress, gradeToBundle, type RunnerExecutor } from "../grade-t
 import { collectHostFacts } from "../grading/host";
 import { ensurePython } from "../grading/python-runtime";
 import { type LoadedTask, loadSuite } from "../suites/load";
-import { exitCodes, formatTable } from "../terminal/output";
+import { exitCodes, formatElapsed, formatTable } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { executorOption } from "./grade";
 import { locateSuite } from "./locate";
@@ -101,6 +102,7 @@ export function registerAttach(program: Command): void {
             return {
               status: result.status,
               reason,
+              summary: summarizeResult(result),
               bundle: { path: bundle.path, sha256: bundle.sha256, bytes: bundle.bytes },
             };
           };
@@ -114,7 +116,8 @@ export function registerAttach(program: Command): void {
               tasks,
               grade,
               stop: signal,
-              say: (text) => (output.isLive && / \d+\/\d+ {2}/.test(text) ? output.live(text) : output.line(text)),
+              say: (text) => output.line(text),
+              progress: (text) => output.live(text),
             },
             {
               mode,
@@ -139,6 +142,11 @@ export function registerAttach(program: Command): void {
         }
       }),
     );
+}
+
+function summarizeResult({ status, summary, durationMs }: Result): string {
+  const verdict = status !== "completed" ? status : summary.resolved ? "resolved" : "not resolved";
+  return `${verdict}, ${summary.requiredPassed}/${summary.requiredTotal} required tests pass, ${formatElapsed(durationMs)}`;
 }
 
 /** Tasks of the suites named (the bundled one by default), by their grading digests. */
