@@ -186,8 +186,16 @@ export interface Site extends Program {
   url: string;
 }
 
-/** Starts the built site on a port of 127.0.0.1 and waits until it answers. */
-export async function startSite(options: { databaseUrl: string; dataDir: string; port: number }): Promise<Site> {
+/**
+ * Starts the built site on a port of 127.0.0.1 and waits until it answers. `distDir`, a folder beside the sources,
+ * holds another copy of the build: a running site writes the pages that it renders again into its build.
+ */
+export async function startSite(options: {
+  databaseUrl: string;
+  dataDir: string;
+  port: number;
+  distDir?: string;
+}): Promise<Site> {
   const logFile = join(options.dataDir, "logs", "site.log");
   mkdirSync(join(options.dataDir, "logs"), { recursive: true });
   const program = startProgram({
@@ -206,6 +214,7 @@ export async function startSite(options: { databaseUrl: string; dataDir: string;
       PORT: String(options.port),
       NODE_ENV: "production",
       NEXT_TELEMETRY_DISABLED: "1",
+      ...(options.distDir ? { NEXT_DIST_DIR: options.distDir } : {}),
     },
     logFile,
   });

@@ -6,11 +6,14 @@ import { migrateDatabase } from "../migrate";
 
 const templateName = "infradev_template";
 
-/** A throw-away server with a migrated template database. Durability is off: a killed process loses nothing, a power cut would. */
-export async function startTestServer(dataDir: string): Promise<EmbeddedServer> {
+/**
+ * A throw-away server with a migrated template database. Durability is off (a killed process loses nothing, a power cut
+ * would) unless `durable` asks for the settings of production, for measurements.
+ */
+export async function startTestServer(dataDir: string, options: { durable?: boolean } = {}): Promise<EmbeddedServer> {
   const server = await startEmbedded({
     dataDir,
-    settings: { fsync: "off", full_page_writes: "off", max_connections: "200" },
+    settings: options.durable ? {} : { fsync: "off", full_page_writes: "off", max_connections: "200" },
   });
   const client = postgres(server.url, { max: 1, onnotice: () => {} });
   try {
