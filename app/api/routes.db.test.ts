@@ -33,7 +33,7 @@ import { PATCH as patchUpload } from "./v1/uploads/[id]/route";
 import { POST as postUpload } from "./v1/uploads/route";
 
 // Outside of Next there is no request to wait for.
-vi.mock("next/server", () => ({ connection: async () => {} }));
+vi.mock("next/server", () => ({ connection: async () => {}, after: () => {} }));
 
 let server: TestServer;
 let host: TestHost;

@@ -51,17 +51,25 @@ export async function findEvidence(sql: SqlRunner, gradingId: string): Promise<E
   };
 }
 
-export async function findPayloadFile(
+export interface PayloadFileRow {
+  path: string;
+  sha256: string;
+  bytes: number;
+}
+
+/** Digest of a grading's bundle with the files of its payload; null where there is none, or it was withdrawn. */
+export async function findPayload(
   sql: SqlRunner,
-  params: { gradingId: string; path: string },
-): Promise<{ sha256: string; bytes: number } | null> {
-  const [file] = await sql<{ sha256: string; bytes: number }[]>`
-    select payload_file.sha256, payload_file.bytes
-    from payload_file
-    join grading on grading.id = payload_file.grading_id
+  gradingId: string,
+): Promise<{ bundleSha256: string; files: PayloadFileRow[] } | null> {
+  const [grading] = await sql<{ bundleSha256: string }[]>`
+    select grading.bundle_sha256 as "bundleSha256"
+    from grading
     join attempt on attempt.id = grading.attempt_id
     join submission on submission.id = attempt.submission_id
-    where payload_file.grading_id = ${params.gradingId} and payload_file.path = ${params.path}
-      and submission.withdrawn_at is null`;
-  return file ?? null;
+    where grading.id = ${gradingId} and submission.withdrawn_at is null`;
+  if (!grading) return null;
+  const files = await sql<PayloadFileRow[]>`
+    select path, sha256, bytes from payload_file where grading_id = ${gradingId}`;
+  return { bundleSha256: grading.bundleSha256, files: [...files] };
 }

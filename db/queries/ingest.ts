@@ -164,14 +164,14 @@ export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewG
   };
 
   const tests = result.tests.map((test) => ({ ...test, testId: testId(test.id) }));
-  await tx`
+  const outcomeRows = () => tx`
     insert into outcome (grading_id, test_id, status, duration_ms, root_rank)
     select ${grading.id}, * from unnest(
       ${tests.map((test) => test.testId)}::int[], ${tests.map((test) => test.status)}::text[],
       ${tests.map((test) => test.durationMs)}::float8[], ${tests.map((test) => test.rootRank)}::int[])`;
 
   const ranks = tests.flatMap((test) => test.ranks.map((rank) => ({ ...rank, testId: test.testId })));
-  await tx`
+  const rankRows = () => tx`
     insert into rank_outcome (grading_id, test_id, rank, status, launch, started_at, duration_ms, log_line, failure)
     select ${grading.id}, test_id, rank, status, launch, started_at, duration_ms, log_line, failure::jsonb
     from unnest(
@@ -185,7 +185,7 @@ export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewG
   const measures = tests.flatMap((test) =>
     test.resources.map((resource, position) => ({ ...resource, testId: test.testId, position })),
   );
-  await tx`
+  const measureRows = () => tx`
     insert into resource_measure (grading_id, test_id, rank, position, name, property, value, limit_value, unit,
                                   repeats, met)
     select ${grading.id}, * from unnest(
@@ -196,13 +196,13 @@ export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewG
       ${measures.map((row) => row.repeats)}::int[], ${measures.map((row) => String(row.met))}::text[]::bool[])`;
 
   const failures = grading.failures.map((failure) => ({ ...failure, testId: testId(failure.testName) }));
-  await tx`
+  const failureRows = () => tx`
     insert into failure (grading_id, test_id, status, root_rank, exception_type, message, signature)
     select ${grading.id}, * from unnest(
       ${failures.map((row) => row.testId)}::int[], ${failures.map((row) => row.status)}::text[],
       ${failures.map((row) => row.rootRank)}::int[], ${failures.map((row) => row.exceptionType)}::text[],
       ${failures.map((row) => storableText(row.message))}::text[], ${failures.map((row) => row.signature)}::text[])`;
-  await tx`
+  const labelRows = () => tx`
     insert into label (grading_id, test_id, class, type, source, rule, rules_version, tags)
     select ${grading.id}, test_id, class, type, 'rule', rule, rules_version, tags::jsonb
     from unnest(
@@ -212,11 +212,20 @@ export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewG
       ${failures.map((row) => JSON.stringify(row.label.tags))}::text[]
     ) as row (test_id, class, type, rule, rules_version, tags)`;
 
-  await tx`
+  const fileRows = () => tx`
     insert into payload_file (grading_id, path, sha256, bytes)
     select ${grading.id}, * from unnest(
       ${grading.files.map((file) => file.path)}::text[], ${grading.files.map((file) => file.sha256)}::text[],
       ${grading.files.map((file) => file.bytes)}::int[])`;
+
+  // Sent one behind the other without waiting for each answer.
+  await Promise.all([
+    outcomeRows(),
+    ...(ranks.length > 0 ? [rankRows()] : []),
+    ...(measures.length > 0 ? [measureRows()] : []),
+    ...(failures.length > 0 ? [failureRows(), labelRows()] : []),
+    fileRows(),
+  ]);
 }
 
 export async function recordReceipt(tx: SqlRunner, params: { gradingId: string; receipt: string }): Promise<void> {

@@ -1,11 +1,12 @@
 import "server-only";
 import type { z } from "zod";
-import { findEvidence, findPayloadFile } from "@/db/queries/evidence";
+import { findEvidence, findPayload } from "@/db/queries/evidence";
 import { InfraDevError } from "@/lib/contract/errors";
 import { type EvidenceResponse, evidenceResponseSchema } from "@/lib/contract/evidence-api";
 import { uuidSchema } from "@/lib/contract/scalars";
 import { publishedKeys, type ServerContext } from "./context";
 import { receiptOf } from "./ingest/receipt";
+import { unpackPayload } from "./ingest/unpack";
 import { inclusionOf } from "./log/tree";
 
 /** All that the Verify button compares: signatures, digests, receipt, inclusion, and the figures as the pages show them. */
@@ -44,8 +45,11 @@ export async function findEvidenceFile(
   gradingId: string,
   path: string,
 ): Promise<{ sha256: string; bytes: number }> {
-  if (!uuidSchema.safeParse(gradingId).success) throw noSuchGrading(gradingId);
-  const file = await findPayloadFile(context.database.sql, { gradingId: gradingId.toLowerCase(), path });
+  const payload = uuidSchema.safeParse(gradingId).success
+    ? await findPayload(context.database.sql, gradingId.toLowerCase())
+    : null;
+  if (!payload) throw noSuchGrading(gradingId);
+  const file = payload.files.find((one) => one.path === path);
   if (!file) {
     throw new InfraDevError("not-found", {
       code: "grading.no-such-file",
@@ -55,7 +59,14 @@ export async function findEvidenceFile(
       remedy: `see the list at /api/v1/gradings/${gradingId}/evidence`,
     });
   }
-  return file;
+  if (!(await context.blobs.stat(file.sha256))) await unpackPayload(context, payload);
+  return { sha256: file.sha256, bytes: file.bytes };
+}
+
+/** Unpacks the bundle of a grading that was just accepted, so that nobody waits for it later. */
+export async function unpackAccepted(context: ServerContext, gradingId: string): Promise<void> {
+  const payload = await findPayload(context.database.sql, gradingId);
+  if (payload) await unpackPayload(context, payload);
 }
 
 /** The bundle of a grading. Throws `grading.sealed` where it holds what would reveal hidden probes. */

@@ -1,5 +1,4 @@
 import "server-only";
-import { unstable_rethrow } from "next/navigation";
 import type { z } from "zod";
 import { InfraDevError, type Problem, problemFromZod } from "@/lib/contract/errors";
 import { logger } from "./logger";
@@ -15,6 +14,8 @@ export async function respond(route: () => Promise<Response>): Promise<Response>
   try {
     return await route();
   } catch (error) {
+    // Loaded here: programs outside of Next use this module too, and it cannot be loaded there.
+    const { unstable_rethrow } = await import("next/navigation");
     unstable_rethrow(error);
     return responseToError(error);
   }

@@ -148,6 +148,7 @@ describe("what a grading measured", () => {
     const submissionId = await submitGold(server);
     const { job, bundle } = await gradeOne(server, host, {
       statuses: { "probes/test_pool_probe.py::test_shape": "crashed" },
+      files: { "ranks/launch-0/rank-1.stderr.log": "synthetic crash\n" },
       editResult: (result) => {
         const [test] = result.tests;
         const [rank] = test?.ranks ?? [];
@@ -166,7 +167,7 @@ describe("what a grading measured", () => {
       bundle.result.tests.map(({ label: _label, ...test }) => test),
     );
     expect(attempt?.launches).toEqual(bundle.result.launches);
-    expect(attempt?.logs).toHaveLength(6);
+    expect(attempt?.logs).toMatchObject([{ launch: 0, rank: 1, stream: "stderr", bytes: 16 }]);
     expect(attempt?.tests.find((test) => test.status === "crashed")?.label).toMatchObject({
       class: "structural",
       type: "execution-api",

@@ -1,7 +1,4 @@
 import "server-only";
-import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { HostRow } from "@/db/queries/hosts";
 import {
   type ExistingGrading,
@@ -37,9 +34,6 @@ import { submissionTags } from "./submission-tags";
 /** What a receipt says about how a bundle was judged. */
 const policy = "infradev-ingest/1";
 
-/** Files of one bundle that are written to the blob store at the same time. */
-const parallelFiles = 8;
-
 /**
  * Verifies what a lease delivers and records it in one transaction: outcomes, failures, labels, summaries, log record,
  * receipt, and the end of lease and job. Anything that does not hold is refused and nothing changes. The same bundle
@@ -64,7 +58,7 @@ export async function ingestLeasedBundle(
   const task = await findTask(sql, { id: lease.taskId });
   if (!attempt || !task) throw new Error(`lease ${lease.id} has no attempt or task`);
   const receivedAt = new Date();
-  const { contents, bytes, files } = await openBundle(context, bundleSha256, receivedAt, {
+  const { contents, bytes, files } = await verifyUploaded(context, bundleSha256, receivedAt, {
     gradingId: lease.gradingId,
     attemptId: lease.attemptId,
     lease: { id: lease.id, nonce: lease.nonce },
@@ -141,8 +135,8 @@ export async function ingestLeasedBundle(
   return answer;
 }
 
-/** What a bundle holds that was verified against every expectation, with its files in the blob store. */
-export async function openBundle(
+/** What a bundle holds that was verified against every expectation, and the files that may be given out. */
+export async function verifyUploaded(
   context: ServerContext,
   bundleSha256: string,
   receivedAt: Date,
@@ -159,37 +153,20 @@ export async function openBundle(
     });
   }
   const keys = (await publishedKeys(context)).keys.filter((key) => key.role !== "server");
-  const folder = join(context.dataDir, "ingest", randomUUID());
-  try {
-    const report = await verifyBundle(await context.blobs.localPath(bundleSha256), {
-      keys: keys satisfies PublishedKey[],
-      receivedAt,
-      expect: { ...expect, bundleSha256 },
-      extractTo: folder,
-    });
-    if (!report.ok || !report.contents) {
-      const failed = report.checks.find((check) => !check.ok)?.problem;
-      throw new InfraDevError(
-        failed?.code.startsWith("archive.") && failed.code.endsWith("size") ? "too-large" : "invalid",
-        failed ?? { code: "bundle.unverified", message: "the bundle could not be verified" },
-      );
-    }
-    const files = report.contents.files.filter((file) => file.path !== bundlePaths.sealed);
-    await storeFiles(context, folder, files);
-    return { contents: report.contents, bytes: stored.bytes, files };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const report = await verifyBundle(await context.blobs.localPath(bundleSha256), {
+    keys: keys satisfies PublishedKey[],
+    receivedAt,
+    expect: { ...expect, bundleSha256 },
+  });
+  if (!report.ok || !report.contents) {
+    const failed = report.checks.find((check) => !check.ok)?.problem;
+    throw new InfraDevError(
+      failed?.code.startsWith("archive.") && failed.code.endsWith("size") ? "too-large" : "invalid",
+      failed ?? { code: "bundle.unverified", message: "the bundle could not be verified" },
+    );
   }
-}
-
-async function storeFiles(context: ServerContext, folder: string, files: NewGrading["files"]): Promise<void> {
-  const queue = [...files];
-  const worker = async () => {
-    for (let file = queue.pop(); file; file = queue.pop()) {
-      await context.blobs.adopt(join(folder, file.path), file.sha256);
-    }
-  };
-  await Promise.all(Array.from({ length: parallelFiles }, worker));
+  const files = report.contents.files.filter((file) => file.path !== bundlePaths.sealed);
+  return { contents: report.contents, bytes: stored.bytes, files };
 }
 
 /** Compares the manifest inside the bundle with the task's own, and the sums with what its outcomes add up to. */

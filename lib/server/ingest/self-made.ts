@@ -20,14 +20,16 @@ import {
   uploadAnnouncementText,
   type uploadAnnounceResponseSchema,
 } from "@/lib/contract/upload";
-import { fromBase64, utf8 } from "@/lib/evidence/bytes";
+import { utf8 } from "@/lib/evidence/bytes";
 import { verifySignature } from "@/lib/evidence/keys";
 import type { BundleContents } from "@/lib/evidence/node/verify-bundle";
+import { base64Field } from "../base64-field";
 import type { ServerContext } from "../context";
 import { announceBundle, appendBundle } from "../runners/bundle-upload";
 import type { UploadProgress } from "../upload-store";
-import { checkAgainstTask, openBundle, recordVerified, refuseUnstorable, replayed, settle } from "./ingest";
+import { checkAgainstTask, recordVerified, refuseUnstorable, replayed, settle, verifyUploaded } from "./ingest";
 import { receiptOf } from "./receipt";
+import { unpackPayload } from "./unpack";
 
 /** Opens or finds the upload of a self-made bundle, for the holder of a registered vendor key. */
 export async function announceSelfMade(
@@ -36,7 +38,7 @@ export async function announceSelfMade(
 ): Promise<z.infer<typeof uploadAnnounceResponseSchema>> {
   const key = await requireVendorKey(context, announcement.keyid);
   const text = utf8(uploadAnnouncementText(announcement));
-  if (!(await verifySignature(new Uint8Array(key.spki), text, fromBase64(announcement.signature)))) {
+  if (!(await verifySignature(new Uint8Array(key.spki), text, base64Field(announcement.signature, "body#signature")))) {
     throw new InfraDevError("forbidden", {
       code: "upload.signature-invalid",
       message: "the signature is not this key's over the announcement",
@@ -72,7 +74,7 @@ export async function finishSelfMade(context: ServerContext, id: string): Promis
   if (existing) return acceptedBefore(existing, upload);
 
   const receivedAt = new Date();
-  const opened = await openBundle(context, bundleSha256, receivedAt, {
+  const opened = await verifyUploaded(context, bundleSha256, receivedAt, {
     attemptId: null,
     lease: null,
     keyid: upload.keyid,
@@ -89,6 +91,8 @@ export async function finishSelfMade(context: ServerContext, id: string): Promis
   const { patchSha256, promptDigest: _promptDigest, ...configuration } = contents.runResult.predicate.candidate;
   const entryId = await recordEntry(context.database.db, configuration);
   const patch = contents.files.find((file) => file.path === bundlePaths.patch);
+  // An attempt's patch is a blob of its own; here it comes with the bundle.
+  await unpackPayload(context, { bundleSha256, files: opened.files });
 
   const { answer, tags } = await context.database.sql
     .begin(async (tx) => {

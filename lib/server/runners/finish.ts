@@ -5,9 +5,10 @@ import { findLease, finishLease, type LeaseRow } from "@/db/queries/queue";
 import { recomputeSubmission } from "@/db/queries/summaries";
 import { InfraDevError } from "@/lib/contract/errors";
 import type { FinishRequest, FinishResponse } from "@/lib/contract/job";
-import { fromBase64, utf8 } from "@/lib/evidence/bytes";
+import { utf8 } from "@/lib/evidence/bytes";
 import { verifySignature } from "@/lib/evidence/keys";
 import { announceTags } from "../announce";
+import { base64Field } from "../base64-field";
 import type { ServerContext } from "../context";
 import { ingestLeasedBundle } from "../ingest/ingest";
 import { receiptOf } from "../ingest/receipt";
@@ -83,7 +84,8 @@ async function finishWithoutEvidence(
 
 async function checkSignature(host: HostRow, lease: LeaseRow, request: FinishRequest): Promise<void> {
   const text = `${lease.id} ${request.status} ${request.bundleSha256 ?? "-"}`;
-  const valid = host.spki && (await verifySignature(host.spki, utf8(text), fromBase64(request.signature)));
+  const valid =
+    host.spki && (await verifySignature(host.spki, utf8(text), base64Field(request.signature, "body#signature")));
   if (!valid) {
     throw new InfraDevError("forbidden", {
       code: "finish.signature-invalid",

@@ -2,9 +2,10 @@ import "server-only";
 import { findKey, lockToken, recordHost, recordKey, useToken } from "@/db/queries/hosts";
 import { InfraDevError } from "@/lib/contract/errors";
 import type { RegisterRequest, RegisterResponse } from "@/lib/contract/job";
-import { fromBase64, toBase64, utf8 } from "@/lib/evidence/bytes";
+import { toBase64, utf8 } from "@/lib/evidence/bytes";
 import { keyidOf, rawPublicKey, verifySignature } from "@/lib/evidence/keys";
 import { announceTags } from "../announce";
+import { base64Field } from "../base64-field";
 import type { ServerContext } from "../context";
 import { appendToLog } from "../log/append";
 import { cacheTags } from "../tags";
@@ -12,10 +13,10 @@ import { mintSecret, secretHash } from "../tokens";
 
 /** Registers a host: spends its one-time token, checks that it holds its key, and gives it a credential. */
 export async function registerHost(context: ServerContext, request: RegisterRequest): Promise<RegisterResponse> {
-  const spki = fromBase64(request.spki);
+  const spki = base64Field(request.spki, "body#spki");
   rawPublicKey(spki);
   const keyid = await keyidOf(spki);
-  if (!(await verifySignature(spki, utf8(request.token), fromBase64(request.proof)))) {
+  if (!(await verifySignature(spki, utf8(request.token), base64Field(request.proof, "body#proof")))) {
     throw new InfraDevError("forbidden", {
       code: "runner.proof",
       message: "the proof is no signature of the token by the key that is being registered",
