@@ -85,10 +85,15 @@ function Notes({ board }: { board: Board }) {
   );
 }
 
-/** Pairs that differ, or that the counts leave open, with their p-values. */
+/** Pairs listed on the page at most; the board as JSON has every one. */
+const pairLimit = 100;
+
+/** Pairs that differ, or that the counts leave open, with their p-values, the smallest first. */
 function Pairs({ board }: { board: Board }) {
   const names = new Map(board.rows.map((row) => [row.entry.slug, row.entry.model]));
-  const listed = board.pairs.filter((pair) => pair.verdict !== "not-separated");
+  const listed = board.pairs
+    .filter((pair) => pair.verdict !== "not-separated")
+    .sort((a, b) => (a.pAdjusted ?? 1) - (b.pAdjusted ?? 1));
   if (listed.length === 0) return null;
   return (
     <details className="pairs">
@@ -113,7 +118,7 @@ function Pairs({ board }: { board: Board }) {
           </tr>
         </thead>
         <tbody>
-          {listed.map((pair) => (
+          {listed.slice(0, pairLimit).map((pair) => (
             <tr key={`${pair.a} ${pair.b}`}>
               <td>
                 <bdi>{names.get(pair.a) ?? pair.a}</bdi>
@@ -131,6 +136,12 @@ function Pairs({ board }: { board: Board }) {
           ))}
         </tbody>
       </table>
+      {listed.length > pairLimit ? (
+        <p className="aside">
+          {listed.length - pairLimit} more stand in the{" "}
+          <a href={`/api/v1/board?suite=${board.suite.slug}`}>board as JSON</a>.
+        </p>
+      ) : null}
     </details>
   );
 }
