@@ -110,6 +110,7 @@ export async function gradeTask(input: GradeInput): Promise<Graded> {
     });
     return graded;
   } catch (error) {
+    for (const folder of ["payload", "sealed"]) await rm(join(workDir, folder), { recursive: true, force: true });
     throw storageError(error, workDir) ?? error;
   } finally {
     await session.collect();
@@ -258,9 +259,9 @@ async function memoryLimitMb(taskDir: string): Promise<number> {
 
 /** A full or read-only disk, and missing rights, as an error with its remedy; null for any other failure. */
 function storageError(error: unknown, where: string): InfraDevError | null {
-  const code = (error as NodeJS.ErrnoException | null)?.code;
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   const known = code === undefined ? undefined : storageFaults[code];
-  if (known === undefined) return null;
+  if (known === undefined || (code === "ENOENT" && syscall !== "mkdir")) return null;
   return new InfraDevError(
     "unavailable",
     {
@@ -278,6 +279,8 @@ const storageFaults: Record<string, { message: string; remedy: string } | undefi
   ENOSPC: { message: "the disk is full", remedy: "free space, or name a working folder on another disk" },
   EDQUOT: { message: "the disk quota is used up", remedy: "free space, or name a working folder on another disk" },
   EROFS: { message: "the file system is read-only", remedy: "name a working folder that can be written" },
+  // What a recursive mkdir reports on a read-only file system.
+  ENOENT: { message: "the working folder cannot be made", remedy: "name a working folder that can be written" },
   EACCES: { message: "the working folder cannot be written", remedy: "correct its permissions, or name another one" },
   EMFILE: { message: "too many open files", remedy: "raise the limit: ulimit -n 4096" },
 };
