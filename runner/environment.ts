@@ -2,6 +2,6 @@
 export const environment = {
   path: process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin",
   noColor: process.env.NO_COLOR !== undefined && process.env.NO_COLOR !== "",
-  /** Interpreter to use in place of the one that would be found. */
-  python: process.env.INFRADEV_PYTHON || null,
+  /** All of it: what names a Python (`INFRADEV_PYTHON`, `PATH`), and the values that evidence must not hold. */
+  variables: process.env,
 } as const;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { InfraDevError } from "@/lib/contract/errors";
+import { environment } from "../environment";
 import { capture } from "../processes/capture";
 import { createControlGroup } from "./control-group";
 import type { ExecutorKind, ExecutorSession, LaunchRequest, Mount, PrepareOptions, RunningLaunch } from "./executor";
@@ -15,7 +16,7 @@ const runnerMount: Mount = { hostPath: launcherFolder, name: "runner" };
 const systemFiles = ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime"];
 
 function findBwrap(): string | null {
-  for (const folder of (process.env.PATH ?? "").split(delimiter).concat("/usr/bin")) {
+  for (const folder of environment.path.split(delimiter).concat("/usr/bin")) {
     const program = join(folder, "bwrap");
     if (folder !== "" && existsSync(program)) return program;
   }

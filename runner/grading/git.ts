@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { InfraDevError } from "@/lib/contract/errors";
+import { environment } from "../environment";
 
 export type GitResult = { code: number | null; stdout: Buffer; stderr: string };
 
@@ -14,7 +15,7 @@ export async function git(dir: GitDir, args: readonly string[], input?: Uint8Arr
   const program = spawn("git", [...fixedSettings, ...args], {
     cwd: dir.workTree,
     env: {
-      PATH: process.env.PATH ?? "/usr/bin:/bin",
+      PATH: environment.path,
       HOME: "/nonexistent",
       LC_ALL: "C",
       GIT_DIR: dir.gitDir,

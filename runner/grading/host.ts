@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { arch, cpus, platform, release, totalmem } from "node:os";
 import type { HostFacts } from "@/lib/contract/result";
+import { listGpus } from "../doctor/gpus";
 import { capture } from "../processes/capture";
 import type { PythonRuntime } from "./python-runtime";
 
@@ -16,15 +17,8 @@ async function output(program: string, args: readonly string[]): Promise<string 
 }
 
 async function gpuFacts(): Promise<Pick<HostFacts, "gpus" | "topology" | "cuda">> {
-  const listed = await output("nvidia-smi", [
-    "--query-gpu=uuid,name,memory.total,driver_version",
-    "--format=csv,noheader,nounits",
-  ]);
-  if (listed === null || listed === "") return { gpus: [], topology: null, cuda: null };
-  const gpus = listed.split("\n").flatMap((line) => {
-    const [uuid, model, memoryMb, driver] = line.split(",").map((field) => field.trim());
-    return uuid && model && driver ? [{ uuid, model, memoryMb: Number(memoryMb), driver }] : [];
-  });
+  const gpus = (await listGpus()) ?? [];
+  if (gpus.length === 0) return { gpus: [], topology: null, cuda: null };
   const banner = await output("nvidia-smi", []);
   return {
     gpus,

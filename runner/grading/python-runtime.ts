@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { InfraDevError } from "@/lib/contract/errors";
+import { environment } from "../environment";
 import { capture } from "../processes/capture";
 
 /** A Python with pytest, as found: which one, and what a sandbox must show of the file system so that it works. */
@@ -121,7 +122,7 @@ function runtimeOf(probed: Probed, source: PythonRuntime["source"], program: str
 const found = new Map<string, Promise<PythonRuntime>>();
 
 async function findPython(options: PythonOptions): Promise<PythonRuntime> {
-  const env = options.env ?? process.env;
+  const env = options.env ?? environment.variables;
   const chosen = env.INFRADEV_PYTHON;
   if (chosen) {
     const probed = await probePython(chosen);
@@ -175,7 +176,7 @@ async function findPython(options: PythonOptions): Promise<PythonRuntime> {
  * `python.no-pytest`, `python.old-pytest` or `python.unusable` with the remedy.
  */
 export function resolvePython(options: PythonOptions = {}): Promise<PythonRuntime> {
-  const env = options.env ?? process.env;
+  const env = options.env ?? environment.variables;
   const key = JSON.stringify([options.root ?? process.cwd(), env.INFRADEV_PYTHON, env.PATH]);
   let search = found.get(key);
   if (search === undefined) {
@@ -197,7 +198,7 @@ export async function ensurePython(options: PythonOptions = {}): Promise<PythonR
     const mendable =
       error instanceof InfraDevError &&
       (error.code === "python.no-pytest" || error.code === "python.old-pytest") &&
-      !(options.env ?? process.env).INFRADEV_PYTHON;
+      !(options.env ?? environment.variables).INFRADEV_PYTHON;
     if (!mendable) throw error;
     const folder = venvFolder(options);
     const base = error.problem.where ?? "python3";

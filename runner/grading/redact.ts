@@ -1,4 +1,5 @@
 import { homedir, hostname } from "node:os";
+import { environment } from "../environment";
 
 /** Variables whose values say nothing about a secret, and may well stand in output. */
 const harmless =
@@ -24,7 +25,10 @@ export type Redactor = (text: string) => string;
  * pattern, the home folder and the host's name are removed.
  * @param folders host folder to the name that stands for it
  */
-export function createRedactor(folders: ReadonlyMap<string, string>, env: NodeJS.ProcessEnv = process.env): Redactor {
+export function createRedactor(
+  folders: ReadonlyMap<string, string>,
+  env: NodeJS.ProcessEnv = environment.variables,
+): Redactor {
   const replaced: [string, string][] = [...folders].sort(([a], [b]) => b.length - a.length);
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || value.length < shortestSecret || harmless.test(name)) continue;
