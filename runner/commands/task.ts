@@ -176,11 +176,9 @@ async function validate(
     }
   }
   output.result({ validations: verdicts });
-  const holds = (verdict: GateVerdict): boolean =>
-    shard.count === 1 || options.merge !== undefined
-      ? verdict.admitted
-      : verdict.rules.every((rule) => rule.ok || !verdict.complete);
-  return verdicts.length > 0 && verdicts.every(holds) ? exitCodes.ok : exitCodes.failed;
+  const whole = shard.count === 1 || options.merge !== undefined;
+  const holds = verdicts.every((verdict) => (whole ? verdict.admitted : verdict.holds));
+  return verdicts.length > 0 && holds ? exitCodes.ok : exitCodes.failed;
 }
 
 /** `runner task seal|check|validate`. */

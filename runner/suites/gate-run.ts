@@ -150,7 +150,10 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
     gradings: [],
     exploits: null,
   };
-  const earlier = await readValidation(options.out, [keyOf(options.signer)]).catch(() => null);
+  const earlier = await readValidation(options.out, [keyOf(options.signer)]).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
   if (earlier !== null && continues(earlier, report)) report = { ...earlier, finishedAt: report.finishedAt };
   if (options.shard.index === 1 && report.exploits === null) {
     report = { ...report, exploits: await options.exploits() };

@@ -111,6 +111,7 @@ describe("the gate", () => {
   it("admits nothing while a grading lacks", () => {
     const verdict = judge(task, report(good.slice(0, 3)));
     expect(verdict.admitted).toBe(false);
+    expect(verdict.holds).toBe(true);
     expect(verdict.rules.find((rule) => !rule.ok)?.found).toContain("mutant-1#1");
   });
 });

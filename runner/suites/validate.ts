@@ -158,7 +158,14 @@ export type TestStatistics = {
   /** Mutants whose grading this test did not pass. */
   rejects: string[];
 };
-export type GateVerdict = { admitted: boolean; complete: boolean; rules: GateRule[]; tests: TestStatistics[] };
+export type GateVerdict = {
+  /** Every grading of the gate was made, and every rule holds. */
+  admitted: boolean;
+  /** Every rule holds for the gradings that were made. */
+  holds: boolean;
+  rules: GateRule[];
+  tests: TestStatistics[];
+};
 
 const median = (values: readonly number[]): number | null => {
   const sorted = [...values].sort((a, b) => a - b);
@@ -245,6 +252,7 @@ export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Va
           : `passed: ${passed.join(", ")}`,
     });
   }
+  const holds = rules.every((rule) => rule.ok);
   if (!complete) {
     const what = [
       ...lacking.map((item) => `${item.patch}#${item.repeat}`),
@@ -254,8 +262,8 @@ export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Va
   }
   const rejecters = report.gradings.filter((grading) => grading.patch.startsWith("mutant-"));
   return {
-    admitted: complete && rules.every((rule) => rule.ok),
-    complete,
+    admitted: complete && holds,
+    holds,
     rules,
     tests: tests.map((test) => {
       const runs = gold.flatMap((grading) => grading.tests.filter((each) => each.id === test.id));
