@@ -15,7 +15,7 @@ import type { ClaimedJob, ServerApi } from "./server-api";
 import type { JobFolder, JobState, Registration, RunnerData } from "./state";
 import { uploadFile } from "./upload";
 
-export type GradedBundle = {
+type GradedBundle = {
   status: GradingStatus;
   reason: string | null;
   /** What came out, for the operator. */
@@ -66,7 +66,7 @@ export type JobEnd = {
  * Opens a job's envelope: signed by the server that this host registered with, and of a task that stands here.
  * Throws `job.*`; nothing of an envelope that fails is executed.
  */
-export async function openJob(
+async function openJob(
   envelope: ClaimedJob,
   serverKey: Registration["serverKey"],
   tasks: ReadonlyMap<string, LoadedTask>,
@@ -219,7 +219,7 @@ const stoppedOutcome = (): Outcome => ({
 });
 
 /** Uploads what a job produced and finishes it; both may be repeated without harm. */
-export async function deliver(context: JobContext, state: JobState): Promise<JobEnd> {
+async function deliver(context: JobContext, state: JobState): Promise<JobEnd> {
   const { spec, outcome } = state;
   if (outcome === null) throw new Error("a job is delivered when it is ready");
   const leaseId = spec.lease.id;

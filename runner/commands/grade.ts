@@ -34,7 +34,7 @@ export const executorOption = (): Option =>
     .default("bwrap");
 
 /** The candidate that `--candidate` describes (JSON, or @file), what it leaves out filled in. */
-export async function parseCandidate(
+async function parseCandidate(
   text: string | undefined,
   reference: string | undefined,
   task: LoadedTask,

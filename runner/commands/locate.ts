@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { InfraDevError } from "@/lib/contract/errors";
 
 /** The bundled suite, where this program runs beside it: from the repository, or from dist/ inside it. */
-export function bundledSuite(): string | null {
+function bundledSuite(): string | null {
   const here = dirname(fileURLToPath(import.meta.url));
   const places = [join(here, "../suites/infradev-mini"), join(here, "../runner/suites/infradev-mini")];
   return places.find((place) => existsSync(join(place, "suite.toml"))) ?? null;

@@ -9,8 +9,8 @@ import { formatBytes } from "../terminal/output";
 import { listGpus } from "./gpus";
 
 /** `ok`; `note`: absent and not needed for CPU ranks; `missing`: grading cannot run without it. */
-export type CheckState = "ok" | "note" | "missing";
-export type HostCheck = { id: string; label: string; state: CheckState; found: string; remedy: string | null };
+type CheckState = "ok" | "note" | "missing";
+type HostCheck = { id: string; label: string; state: CheckState; found: string; remedy: string | null };
 export type Examination = {
   checks: HostCheck[];
   /** What this host can run, in words, and for programs. */

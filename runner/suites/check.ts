@@ -12,9 +12,9 @@ import { gitTreeOid, listFiles } from "./files";
 import { loadTask, type Prompt, readTask, type TaskSource, testFileOf } from "./load";
 import { addedLines, findLeaks, hasWord, type LeakReport } from "./prompt-lint";
 
-export type CheckRule = "symbols" | "solution" | "ids" | "digests" | "official" | "patches" | "probes";
+type CheckRule = "symbols" | "solution" | "ids" | "digests" | "official" | "patches" | "probes";
 /** An error refuses the task; a warning is for its author to judge. */
-export type Finding = { rule: CheckRule; level: "error" | "warning"; message: string; where: string; remedy: string };
+type Finding = { rule: CheckRule; level: "error" | "warning"; message: string; where: string; remedy: string };
 export type CheckReport = {
   task: string;
   ok: boolean;
@@ -48,7 +48,7 @@ const probeSymbolsSchema = z.object({
 type ProbeSymbols = z.infer<typeof probeSymbolsSchema>;
 
 /** Reads what the probes use of the repository from their syntax trees; nothing of the task is imported or run. */
-export async function readProbeSymbols(
+async function readProbeSymbols(
   python: string,
   baseDir: string,
   goldDir: string,

@@ -21,7 +21,7 @@ import { compareBytes, digestFiles, listFiles, type SourceFile, sha256Hex } from
 
 export type Prompt = { condition: PromptCondition; default: boolean; file: string; text: string; sha256: string };
 /** A wrong patch: `number` and `name` come from its file name `<number>-<name>.patch`. */
-export type Mutant = { number: number; name: string; absPath: string };
+type Mutant = { number: number; name: string; absPath: string };
 
 /** A task directory as read, sealed or not. */
 export type TaskSource = {
@@ -580,7 +580,7 @@ function gradingDigestOf(task: TaskSource, tests: readonly ManifestTest[], testS
  * The manifest of a sealed task. Throws `task.unsealed` without a base tree.
  * @param testSums content of `tests/files.sha256`
  */
-export function manifestOf(task: TaskSource, testSums: string): Manifest {
+function manifestOf(task: TaskSource, testSums: string): Manifest {
   const { metadata, suite } = task;
   if (metadata.base_tree === "") {
     throw invalid(

@@ -45,7 +45,7 @@ const squeezed = (text: string): string => text.trim().replace(/\s+/g, " ");
 const tokensOf = (text: string): string[] => text.match(/[A-Za-z_]\w*|\d+|[^\s\w]/g) ?? [];
 
 /** Every identifier that the stated interfaces name: parts of symbols and words of signatures. */
-export function statedWords(interfaces: readonly InterfaceEntry[]): Set<string> {
+function statedWords(interfaces: readonly InterfaceEntry[]): Set<string> {
   return new Set(interfaces.flatMap((entry) => [...entry.symbol.split("."), ...wordsOf(entry.signature)]));
 }
 
@@ -56,13 +56,13 @@ function codeOf(markdown: string): string {
   return [...fenced, ...spans].join("\n");
 }
 
-export type Leak = { kind: "line" | "identifier" | "overlap"; text: string; promptLine: number; source: string };
+type Leak = { kind: "line" | "identifier" | "overlap"; text: string; promptLine: number; source: string };
 export type LeakReport = { leaks: Leak[]; overlap: { shared: number; total: number; share: number } };
 
 /** Length of the token sequences that prompt and gold are compared by. */
-export const ngramLength = 8;
+const ngramLength = 8;
 /** Share of gold's token sequences that may stand in the prompt. */
-export const overlapLimit = 0.02;
+const overlapLimit = 0.02;
 
 const declaration = /^(?:async def |def |class |@|from |import |[A-Za-z_]\w*\s*[:=])/;
 

@@ -145,8 +145,8 @@ export function mergeValidations(reports: readonly Validation[]): Validation {
   };
 }
 
-export type GateRule = { rule: string; ok: boolean; found: string };
-export type TestStatistics = {
+type GateRule = { rule: string; ok: boolean; found: string };
+type TestStatistics = {
   id: string;
   kind: string;
   property: string;

@@ -41,7 +41,7 @@ const escapes = /\u001b\[[0-9;]*m/g;
 const visibleLength = (text: string): number => [...text.replace(escapes, "")].length;
 
 const paints = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
-export type Paint = keyof typeof paints;
+type Paint = keyof typeof paints;
 
 export type Output = {
   readonly json: boolean;
