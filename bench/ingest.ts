@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type postgres from "postgres";
+import postgres from "postgres";
 import { createDatabase } from "../db/client";
 import { createTestDatabase, startTestServer, withDatabase } from "../db/testing";
 import { repositoryRoot } from "../e2e/stack";
@@ -160,9 +162,23 @@ async function prepareServer(session: Session, pack: Awaited<ReturnType<typeof p
   await maintenance.close();
   const server = await open({ ...original, ...createDatabase(original.url) });
   session.defer(() => server.close());
-  const copy = createDatabase(withDatabase(postgresServer.url, copyName), { max: 1 });
-  session.defer(() => copy.close());
-  return { server, host, copy: copy.sql };
+  const copy = openPlainly(withDatabase(postgresServer.url, copyName));
+  session.defer(() => copy.end({ timeout: 5 }));
+  return { server, host, copy };
+}
+
+/**
+ * One connection without Nagle's algorithm: a COPY sends its rows and its end apart, and the second would wait 40 ms
+ * for the delayed acknowledgement of the first.
+ */
+function openPlainly(url: string): postgres.Sql {
+  const { hostname, port } = new URL(url);
+  const socket = async () => {
+    const opened = connect({ host: hostname, port: Number(port), noDelay: true });
+    await once(opened, "connect");
+    return opened;
+  };
+  return postgres(url, { max: 1, onnotice: () => {}, ...{ socket } });
 }
 
 /** Signs and uploads what a runner would for a job, then times its ingest. */
