@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { NextConfig } from "next";
-import { pageHeaders } from "./lib/server/security-headers";
+import { dataPaths, dataPolicy, pageHeaders } from "./lib/server/security-headers";
 
 const development = process.env.NODE_ENV === "development";
 
@@ -19,7 +19,10 @@ const config: NextConfig = {
   ...(development
     ? {}
     : { cacheHandler: fileURLToPath(new URL("./lib/server/page-cache/handler.mjs", import.meta.url)) }),
-  headers: async () => [{ source: "/:path*", headers: pageHeaders({ development }) }],
+  headers: async () => [
+    { source: "/:path*", headers: pageHeaders({ development }) },
+    ...dataPaths.map((source) => ({ source, headers: [dataPolicy] })),
+  ],
 };
 
 export default config;

@@ -16,9 +16,10 @@ const leftovers = [
 export async function removeLeftovers(dataDir: string, now = Date.now()): Promise<number> {
   let removed = 0;
   for (const { folder, afterMs } of leftovers) {
-    for (const name of await readdir(join(dataDir, folder)).catch(() => [])) {
-      const path = join(dataDir, folder, name);
-      const found = await stat(path).catch(() => null);
+    const parent = join(/* turbopackIgnore: true */ dataDir, folder);
+    for (const name of await readdir(/* turbopackIgnore: true */ parent).catch(() => [])) {
+      const path = join(/* turbopackIgnore: true */ parent, name);
+      const found = await stat(/* turbopackIgnore: true */ path).catch(() => null);
       if (!found || now - found.mtimeMs < afterMs) continue;
       await rm(path, { recursive: true, force: true });
       removed++;

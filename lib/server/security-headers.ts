@@ -1,7 +1,6 @@
 /**
  * Headers of every answer. A prerendered page gets a second policy from page-cache/ that names its inline scripts by
  * hash; browsers enforce both, so `'unsafe-inline'` here holds only where there is no second one (see README.md).
- * Routes that give out evidence add one that allows nothing.
  */
 export function pageHeaders(options: { development: boolean }): { key: string; value: string }[] {
   const policy = {
@@ -30,3 +29,12 @@ export function pageHeaders(options: { development: boolean }): { key: string; v
     { key: "Permissions-Policy", value: "camera=(), microphone=(), geolocation=(), payment=()" },
   ];
 }
+
+/** What replaces the policy of pages where data is given out, evidence above all: a browser runs nothing of it. */
+export const dataPolicy = {
+  key: "Content-Security-Policy",
+  value: "default-src 'none'; frame-ancestors 'none'; sandbox",
+};
+
+/** Where data is given out, as sources of `next.config.ts`. */
+export const dataPaths = ["/api/:path*", "/log/:path*", "/.well-known/:path*", "/healthz"];

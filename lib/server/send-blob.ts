@@ -13,15 +13,16 @@ export type SentBlob = {
   disposition?: "inline" | "attachment";
 };
 
-/** Streams a blob, whole or one byte range of it (RFC 9110, 14), never as anything that a browser would run. */
+/**
+ * Streams a blob, whole or one byte range of it (RFC 9110, 14). What keeps a browser from running it (nosniff, a policy
+ * that allows nothing) stands in security-headers.ts, with all other headers of every answer.
+ */
 export async function sendBlob(context: ServerContext, request: Request, blob: SentBlob): Promise<Response> {
   const headers: Record<string, string> = {
     "accept-ranges": "bytes",
     etag: `"${blob.sha256}"`,
     "content-type": blob.contentType,
     "content-disposition": `${blob.disposition ?? "inline"}; filename="${blob.fileName.replaceAll(/[^\w.-]/g, "_")}"`,
-    "x-content-type-options": "nosniff",
-    "content-security-policy": "default-src 'none'; sandbox",
     "cache-control": blob.visibility === "public" ? "public, max-age=31536000, immutable" : "private, no-store",
   };
   if (request.headers.get("if-none-match") === headers["etag"]) return new Response(null, { status: 304, headers });
