@@ -306,14 +306,6 @@ export async function listLeases(sql: SqlRunner, params: { all: boolean }): Prom
     limit 500`;
 }
 
-/** When the next job becomes due, for a long poll to wait no longer than that; null where none waits. */
-export async function nextDueAt(sql: SqlRunner, gradingDigests: readonly string[]): Promise<Date | null> {
-  const [row] = await sql<{ at: Date | null }[]>`
-    select min(job.not_before) as at from job join task on task.id = job.task_id
-    where job.state = 'queued' and task.grading_digest = any(${gradingDigests as string[]})`;
-  return row?.at ?? null;
-}
-
 /** The active lease on a submission's task, where the suite's probes are open: a live log may show what they assert. */
 export async function findWatchableLease(
   sql: SqlRunner,

@@ -49,7 +49,7 @@ async function listen(): Promise<void> {
 }
 
 /** Tags of another process's message; what this process announced it has expired itself. */
-export function tagsOf(message: string): string[] {
+function tagsOf(message: string): string[] {
   try {
     const { from, tags } = JSON.parse(message) as { from?: unknown; tags?: unknown };
     return from === processId() || !Array.isArray(tags) ? [] : tags.filter(isCacheTag);

@@ -38,7 +38,7 @@ export function listeningPort(): number | null {
   return envSchema.shape.PORT.safeParse(process.env["PORT"]).data ?? null;
 }
 
-export function parseServerEnv(source: Readonly<Record<string, string | undefined>>): ServerEnv {
+function parseServerEnv(source: Readonly<Record<string, string | undefined>>): ServerEnv {
   const parsed = envSchema.omit({ PORT: true }).safeParse(source);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];

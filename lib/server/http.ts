@@ -4,7 +4,7 @@ import { InfraDevError, type Problem, problemFromZod } from "@/lib/contract/erro
 import { logger } from "./logger";
 
 /** Largest JSON body that any route reads. */
-export const jsonBodyLimitBytes = 1024 * 1024;
+const jsonBodyLimitBytes = 1024 * 1024;
 
 /**
  * Runs a route and maps what it throws, here and nowhere else: a refusal to its status and problem, anything else to
@@ -21,7 +21,7 @@ export async function respond(route: () => Promise<Response>): Promise<Response>
   }
 }
 
-export function responseToError(error: unknown): Response {
+function responseToError(error: unknown): Response {
   if (error instanceof InfraDevError) {
     if (error.kind === "internal") logger().error({ err: error }, error.message);
     return problemResponse(error.httpStatus, error.problem);

@@ -41,7 +41,7 @@ export async function sendBlob(context: ServerContext, request: Request, blob: S
 }
 
 /** Null where the whole is wanted: no range, several, or one that is not understood. */
-export function parseRange(header: string | null, bytes: number): ByteRange | "unsatisfiable" | null {
+function parseRange(header: string | null, bytes: number): ByteRange | "unsatisfiable" | null {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "");
   if (!match || (match[1] === "" && match[2] === "")) return null;
   if (match[1] === "") {

@@ -12,7 +12,7 @@ const packFile = (context: ServerContext, slug: string, version: string) =>
   join(context.dataDir, "packs", `${slug}@${version}.json`);
 
 /** Reads a packed suite. Throws `suite.unreadable`, `suite.not-json` or `suite.invalid`, naming file and field. */
-export async function readPack(path: string): Promise<PackedSuite> {
+async function readPack(path: string): Promise<PackedSuite> {
   let text: string;
   try {
     text = await readFile(path, "utf8");

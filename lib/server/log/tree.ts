@@ -11,7 +11,7 @@ import type { ServerContext } from "../context";
 const trees = new WeakMap<postgres.Sql, { tree: MerkleTree; growing: Promise<void> }>();
 
 /** The log's tree as of now: records are never changed, so each process keeps it and reads what is new. */
-export async function currentTree(sql: postgres.Sql): Promise<MerkleTree> {
+async function currentTree(sql: postgres.Sql): Promise<MerkleTree> {
   const held = trees.get(sql) ?? { tree: new MerkleTree(), growing: Promise.resolve() };
   trees.set(sql, held);
   const grow = async () => {

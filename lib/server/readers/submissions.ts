@@ -11,7 +11,7 @@ import { redactHiddenProbes } from "../redact";
 import { cacheTags } from "../tags";
 
 /** A patch longer than this is cut on its page; the whole file is among the evidence. */
-export const shownPatchBytes = 512 * 1024;
+const shownPatchBytes = 512 * 1024;
 
 /** A submission with its board row and attempts; null where there is none, or it was withdrawn. */
 export async function getSubmission(id: string): Promise<SubmissionDetail | null> {

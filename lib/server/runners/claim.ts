@@ -59,7 +59,7 @@ export async function claim(
 }
 
 /** Gives jobs of hosts that vanished back to the queue. */
-export async function endLostLeases(context: ServerContext): Promise<void> {
+async function endLostLeases(context: ServerContext): Promise<void> {
   const { sql } = context.database;
   const lost = await loseExpiredLeases(sql, {
     graceSeconds: protocol.graceSeconds,
