@@ -1,4 +1,4 @@
-import type { AttemptDetail, SubmissionDetail } from "@/lib/contract/api";
+import type { AttemptDetail } from "@/lib/contract/api";
 import type { Frame, RankOutcome, Resource, TestOutcome } from "@/lib/contract/result";
 import type { ManifestTest } from "@/lib/contract/task";
 import type { TaskVerdict, TestKind } from "@/lib/contract/vocabulary";
@@ -123,11 +123,4 @@ export function failureAnchor(detail: AttemptDetail, testId: string): string {
 export function splitTestId(id: string): { file: string; name: string } {
   const at = id.indexOf("::");
   return at < 0 ? { file: "", name: id } : { file: id.slice(0, at), name: id.slice(at + 2) };
-}
-
-/** Counts of a submission's attempts by verdict. */
-export function verdictCounts(attempts: SubmissionDetail["attempts"]): Record<TaskVerdict, number> {
-  const counts: Record<TaskVerdict, number> = { resolved: 0, "probe-rejected": 0, failed: 0, missing: 0 };
-  for (const attempt of attempts) counts[attempt.verdict] += 1;
-  return counts;
 }

@@ -59,9 +59,6 @@ export const defaultView: BoardView = {
   direction: "desc",
 };
 
-/** Query parameters that make a view; an address without any of them is the default view. */
-export const viewParameters = ["suite", "version", "condition", "skill", "category", "sort", "dir"] as const;
-
 const wordIn = <T extends string>(words: readonly T[], value: string | null): T | null =>
   words.find((word) => word === value) ?? null;
 

@@ -1,4 +1,5 @@
 import type { Metadata } from "next";
+import { byHand } from "@/lib/prepare/by-hand";
 
 export const ensureStatic = "navigation";
 
@@ -6,45 +7,6 @@ export const metadata: Metadata = {
   title: "Verify",
   description: "Three ways to check a graded number, and what each one proves.",
 };
-
-const download = `SITE=https://<this site>
-GRADING=<grading id, from the task's page>
-curl -fL -o bundle.tar.gz "$SITE/api/v1/gradings/$GRADING/bundle"
-curl -fL -o keys.json "$SITE/.well-known/infradev-keys.json"`;
-
-const unpack = `export LC_ALL=C
-mkdir bundle && tar -xzf bundle.tar.gz -C bundle && cd bundle`;
-
-const digests = `# every listed file has its digest
-sha256sum --check --strict --quiet SHA256SUMS
-# and nothing is there that the list lacks: prints nothing
-diff <(find . ! -type d ! -path ./SHA256SUMS ! -path ./bundle.intoto.jsonl -printf '%P\\n' | sort) <(cut -c67- SHA256SUMS)`;
-
-const signature = `mkdir ../signed
-n=0
-while read -r envelope; do
-  n=$((n + 1))
-  statement=../signed/statement-$n.json
-  # the signed bytes: "DSSEv1", then type and body, each after its length in bytes
-  type=$(jq -r .payloadType <<<"$envelope")
-  jq -r .payload <<<"$envelope" | base64 -d > "$statement"
-  { printf 'DSSEv1 %d %s %d ' "\${#type}" "$type" "$(stat -c %s "$statement")"; cat "$statement"; } > ../signed/pae-$n
-  jq -r '.signatures[0].sig' <<<"$envelope" | base64 -d > ../signed/sig-$n
-  keyid=$(jq -r '.signatures[0].keyid' <<<"$envelope")
-  jq -r --arg id "$keyid" '.keys[] | select(.keyid == $id) | .spki' ../keys.json | base64 -d > ../signed/key-$n.der
-  openssl pkeyutl -verify -pubin -keyform DER -inkey ../signed/key-$n.der -rawin -in ../signed/pae-$n -sigfile ../signed/sig-$n
-  # a key's id is the digest of the key
-  test "$(sha256sum < ../signed/key-$n.der | cut -d' ' -f1)" = "$keyid" && echo "key id holds"
-done < bundle.intoto.jsonl`;
-
-const statement = `# the statements speak of exactly these files: prints nothing
-diff <(jq -r '.subject[] | "\\(.digest.sha256)  \\(.name)"' ../signed/statement-*.json | sort -u) <(sha256sum SHA256SUMS payload/patch.diff | sort)
-# and say what the result says: prints true
-jq -n --slurpfile statement ../signed/statement-2.json --slurpfile result payload/result.json \\
-  '$statement[0].predicate.outcome as $o | $result[0] as $r
-   | $o.status == $r.status and $o.resolved == $r.summary.resolved
-   and $o.requiredPassed == ([$r.tests[] | select(.required and .status == "passed")] | length)
-   and $o.requiredTotal == ([$r.tests[] | select(.required)] | length)'`;
 
 export default function Page() {
   return (
@@ -74,15 +36,18 @@ npm run runner -- verify bundle.tar.gz --keys keys.json`}</pre>
       </p>
 
       <h2 id="hand">3. By hand</h2>
-      <p>With bash, curl, tar, sha256sum, jq and openssl 3. Fetch a bundle and the keys:</p>
-      <pre className="commands">{download}</pre>
-      <pre className="commands">{unpack}</pre>
-      <p>Digests, and that no file stands unlisted:</p>
-      <pre className="commands">{digests}</pre>
-      <p>Signatures (each must print “Signature Verified Successfully”):</p>
-      <pre className="commands">{signature}</pre>
+      <p>
+        With bash, curl, tar, sha256sum, jq and openssl 3. Fetch a bundle and the keys; better keys that you saved
+        before:
+      </p>
+      <pre className="commands">{byHand.download}</pre>
+      <pre className="commands">{byHand.unpack}</pre>
+      <p>Digests, and that nothing stands unlisted:</p>
+      <pre className="commands">{byHand.digests}</pre>
+      <p>Signatures (each prints “Signature Verified Successfully” and “key id holds”):</p>
+      <pre className="commands">{byHand.signatures}</pre>
       <p>What was signed, against what is there:</p>
-      <pre className="commands">{statement}</pre>
+      <pre className="commands">{byHand.statements}</pre>
       <p>
         By hand you check that the holder of the key signed exactly these files. That the key is the host’s, and that
         the host ran what it says, rests on the operator that registered it: the row’s tier says which.
