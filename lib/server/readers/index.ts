@@ -1,4 +1,4 @@
-export { type BoardRequest, getBoard } from "./board";
+export { getBoard } from "./board";
 export { listPublished } from "./published";
-export { getAttempt, getSubmission, shownPatchBytes } from "./submissions";
+export { getAttempt, getSubmission } from "./submissions";
 export { listSuites, type SuiteListItem } from "./suites";
