@@ -1,10 +1,12 @@
 import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import { startEmbedded } from "../../db/embedded";
 import { migrateDatabase } from "../../db/migrate";
 import { seedDatabase } from "../../db/seed/seed";
+import { submissionDetailSchema } from "../../lib/contract/api";
 import { InfraDevError } from "../../lib/contract/errors";
 import {
   buildSite,
@@ -117,35 +119,43 @@ async function demo(options: DemoOptions): Promise<void> {
     token: string;
   };
   say("attaching a runner on this machine; it grades what is queued");
-  const grading = startProgram({
-    command: [
-      ...runner,
-      "attach",
-      "--server",
-      site.url,
-      "--token",
-      token.token,
-      "--name",
-      "demo host",
-      "--data",
-      join(dataDir, "runner", String(port)),
-      "--drain",
-      ...(options.executor ? ["--executor", options.executor] : []),
-    ],
-    env: { INFRADEV_DATA_DIR: dataDir },
-    logFile: join(logs, "runner.log"),
-    onLine: (line) => say(`  ${line}`),
-  });
-  cleanups.push(() => grading.stop());
-  const code = await grading.exit;
-  if (interrupted) return;
-  if (code !== 0)
-    throw new InfraDevError("internal", {
-      code: "demo.runner-failed",
-      message: `the runner ended with exit code ${code}`,
-      where: join(logs, "runner.log"),
-      remedy: "read its last lines above; 'npm run runner -- doctor' says what this machine lacks",
+  const submissions = submitted.submissions.map((submission) => submission.id);
+  for (let round = 1; ; round++) {
+    const grading = startProgram({
+      command: [
+        ...runner,
+        "attach",
+        "--server",
+        site.url,
+        "--token",
+        token.token,
+        "--name",
+        "demo host",
+        "--data",
+        join(dataDir, "runner", String(port)),
+        "--drain",
+        ...(options.executor ? ["--executor", options.executor] : []),
+      ],
+      env: { INFRADEV_DATA_DIR: dataDir },
+      logFile: join(logs, "runner.log"),
+      onLine: (line) => say(`  ${line}`),
     });
+    cleanups.push(() => grading.stop());
+    const code = await grading.exit;
+    if (interrupted) return;
+    if (code !== 0)
+      throw new InfraDevError("internal", {
+        code: "demo.runner-failed",
+        message: `the runner ended with exit code ${code}`,
+        where: join(logs, "runner.log"),
+        remedy: "read its last lines above; 'npm run runner -- doctor' says what this machine lacks",
+      });
+    // What a fault of the host interrupted is offered again after a minute.
+    const open = await countOpenJobs(site.url, submissions);
+    if (open === 0 || round === 3) break;
+    say(`${open} gradings wait to be tried again; the runner goes on in a minute`);
+    await sleep(65_000);
+  }
 
   say("checking: bundles, board, recomputation");
   const report = await checkDemo({ siteUrl: site.url, dataDir, runner, env });
@@ -165,6 +175,15 @@ async function demo(options: DemoOptions): Promise<void> {
     void site.exit.then(() => settle());
     cleanups.unshift(() => settle());
   });
+}
+
+async function countOpenJobs(siteUrl: string, submissions: string[]): Promise<number> {
+  let open = 0;
+  for (const id of submissions) {
+    const submission = submissionDetailSchema.parse(await (await fetch(`${siteUrl}/api/v1/submissions/${id}`)).json());
+    open += submission.attempts.filter((attempt) => attempt.jobState !== "finished").length;
+  }
+  return open;
 }
 
 /** Names a folder that cannot be written or a disk that is full before anything is half made. */

@@ -85,7 +85,7 @@ describe("a runner against a server", () => {
       grade,
       stop: new AbortController().signal,
       say: () => undefined,
-      leaseTiming: { renewSeconds: 0.05, retrySeconds: 0.05 },
+      leaseTiming: { renewSeconds: 0.05, retrySeconds: 0.05, firstWithinSeconds: 0.2 },
       backoff: { firstMs: 5, maxMs: 20, factor: 2 },
       deliverForMs: 5000,
       ...changes,
@@ -261,8 +261,8 @@ describe("a runner against a server", () => {
     expect(await readFile(join(data.dir, "refused", note), "utf8")).toContain("bundle.digest-mismatch");
   });
 
-  it("delivers after a restart what was ready, and gives back what was under way", async () => {
-    server.queue.push(job, job);
+  it("delivers after a restart what was ready, grades anew what was under way, gives back what ended it thrice", async () => {
+    server.queue.push(job, job, job);
     server.fault = (name) => (name.startsWith("PATCH") || name === "POST lease/bundle" ? "unavailable" : null);
     const context = await contextOf(gradeAfter(), { deliverForMs: 30 });
     const ends = await serveJobs(context, {
@@ -275,22 +275,25 @@ describe("a runner against a server", () => {
     if (ready === undefined) throw new Error("the job is kept");
 
     const api = new ServerApi(server.url, context.registration.credential);
-    const claimed = await api.claim({
-      waitSeconds: 0,
-      runnerVersion: "0",
-      freeGpuUuids: [],
-      cpuRanks: 4,
-      sandboxed: true,
-      gradingDigests: [digest],
-    });
-    if (claimed === null) throw new Error("a job is offered");
-    const spec = JSON.parse(Buffer.from(claimed.payload, "base64").toString());
-    await data.recordJob({ ...ready, spec, envelope: claimed, stage: "running", outcome: null });
+    for (const starts of [1, 3]) {
+      const claimed = await api.claim({
+        waitSeconds: 0,
+        runnerVersion: "0",
+        freeGpuUuids: [],
+        cpuRanks: 4,
+        sandboxed: true,
+        gradingDigests: [digest],
+      });
+      if (claimed === null) throw new Error("a job is offered");
+      const spec = JSON.parse(Buffer.from(claimed.payload, "base64").toString());
+      await data.recordJob({ ...ready, spec, envelope: claimed, stage: "running", starts, outcome: null });
+    }
     await mkdir(join(data.dir, "jobs", "half-made"), { recursive: true });
 
     server.fault = () => null;
     const recovered = await drain(await contextOf(gradeAfter()));
-    expect(new Set(recovered.map((end) => end.verdict))).toEqual(new Set(["accepted", "requeued"]));
+    expect(recovered.filter((end) => end.verdict === "accepted")).toHaveLength(2);
+    expect(recovered.filter((end) => end.verdict === "requeued")).toHaveLength(1);
     expect(await readdir(join(data.dir, "jobs"))).toEqual([]);
   });
 });

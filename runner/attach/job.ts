@@ -96,11 +96,14 @@ async function openJob(
   return { spec, task };
 }
 
-/** Runs one leased job from its envelope to its finish. Never throws for what happens to the job itself. */
-export async function runJob(context: JobContext, envelope: ClaimedJob): Promise<JobEnd> {
+/**
+ * Runs one leased job from its envelope to its finish, for the `starts`th time under this lease. Never throws for what
+ * happens to the job itself.
+ */
+export async function runJob(context: JobContext, envelope: ClaimedJob, starts: number = 1): Promise<JobEnd> {
   const { spec, task } = await openJob(envelope, context.registration.serverKey, context.tasks);
   const leaseId = spec.lease.id;
-  const state: JobState = { format: "infradev-runner-job/1", spec, envelope, stage: "claimed", outcome: null };
+  const state: JobState = { format: "infradev-runner-job/1", spec, envelope, stage: "claimed", starts, outcome: null };
   const folder = await context.data.recordJob(state);
   const canceled = new AbortController();
   const ended = new AbortController();
@@ -123,7 +126,7 @@ export async function runJob(context: JobContext, envelope: ClaimedJob): Promise
     onInterval: (seconds) => shipper.setInterval(seconds),
   });
   keeper.state = "preparing";
-  if (!(await keeper.renew(context.stop))) {
+  if (!(await keeper.renewFirst(context.stop))) {
     await context.data.closeJob(leaseId, false);
     return { leaseId, task: spec.task.slug, status: "infra", verdict: "abandoned", bundleSha256: null };
   }
@@ -271,27 +274,37 @@ async function deliver(context: JobContext, state: JobState): Promise<JobEnd> {
   }
 }
 
+/** A grading that ended the runner this often is given back: it may be what ends it. */
+const maxStarts = 3;
+
 /**
- * What a runner that ended unexpectedly still owes: a bundle that was ready is delivered, a job that was under way is
- * given back as `infra`, so that the server queues it again.
+ * What a runner that ended unexpectedly still owes: a bundle that was ready is delivered; a job that was under way is
+ * graded anew under the same lease where the server still grants it, and given back as `infra` once it was begun three
+ * times.
  */
 export async function recoverJobs(context: JobContext): Promise<JobEnd[]> {
   const ends: JobEnd[] = [];
   for (const job of await context.data.listJobs()) {
-    const ready: JobState =
-      job.outcome !== null
-        ? job
-        : {
-            ...job,
-            stage: "ready",
-            outcome: {
-              status: "infra",
-              bundle: null,
-              reason: "the runner ended while it graded, and was started again",
-            },
-          };
-    await context.data.recordJob(ready);
-    ends.push(await deliver(context, ready));
+    if (context.stop.aborted) break;
+    if (job.outcome !== null) ends.push(await deliver(context, job));
+    else if (job.starts < maxStarts) ends.push(await resumeJob(context, job));
+    else ends.push(await giveBack(context, job, `the runner ended ${job.starts} times while it graded`));
   }
   return ends;
+}
+
+async function resumeJob(context: JobContext, job: JobState): Promise<JobEnd> {
+  context.say(`${job.spec.task.slug}: the runner ended while it graded; grading anew under the same lease`);
+  try {
+    return await runJob(context, job.envelope, job.starts + 1);
+  } catch (error) {
+    if (!(error instanceof InfraDevError)) throw error;
+    return await giveBack(context, job, error.describe());
+  }
+}
+
+async function giveBack(context: JobContext, job: JobState, reason: string): Promise<JobEnd> {
+  const ready: JobState = { ...job, stage: "ready", outcome: { status: "infra", bundle: null, reason } };
+  await context.data.recordJob(ready);
+  return await deliver(context, ready);
 }

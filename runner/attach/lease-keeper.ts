@@ -4,8 +4,12 @@ import type { JobState } from "@/lib/contract/vocabulary";
 import { sleep, TransientError } from "./retry";
 import type { ServerApi } from "./server-api";
 
-export type LeaseTiming = { renewSeconds: number; retrySeconds: number };
-export const defaultLeaseTiming: LeaseTiming = { renewSeconds: protocol.renewSeconds, retrySeconds: 5 };
+export type LeaseTiming = { renewSeconds: number; retrySeconds: number; firstWithinSeconds: number };
+export const defaultLeaseTiming: LeaseTiming = {
+  renewSeconds: protocol.renewSeconds,
+  retrySeconds: 5,
+  firstWithinSeconds: protocol.leaseSeconds,
+};
 
 /**
  * Renews a lease beside the job: at once, then every 30 s ± 20 %, and more often while the server cannot be reached.
@@ -46,6 +50,19 @@ export class LeaseKeeper {
       this.listeners.onLost();
       return false;
     }
+  }
+
+  /**
+   * The first renewal, before which nothing starts: tried until the server grants or refuses it, or until the lease
+   * must be over. False where the job must not start.
+   */
+  async renewFirst(signal: AbortSignal): Promise<boolean> {
+    const giveUpAt = Date.now() + this.timing.firstWithinSeconds * 1000;
+    while (!(await this.renew(signal))) {
+      if (this.lost || signal.aborted || Date.now() > giveUpAt) return false;
+      await sleep(this.timing.retrySeconds * 1000, signal).catch(() => undefined);
+    }
+    return true;
   }
 
   /** Renews until `signal` aborts or the lease is lost. */

@@ -24,6 +24,8 @@ const jobStateSchema = z.object({
   spec: jobSpecSchema,
   envelope: dsseEnvelopeSchema.extend({ payloadType: z.literal(jobPayloadType) }),
   stage: z.enum(["claimed", "running", "ready"]),
+  /** How often its grading was begun: once, and once more for each time that the runner was killed meanwhile. */
+  starts: z.int().min(1),
   /** What finish will say; stands from stage `ready` on. */
   outcome: z
     .object({

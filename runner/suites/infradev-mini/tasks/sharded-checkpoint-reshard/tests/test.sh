@@ -1,40 +1,41 @@
 #!/bin/sh
-# Harbor's verifier: runs every group of tests.json on its ranks and writes 1 or 0 to the reward file.
-# `runner grade` does the same with isolation, limits and evidence for each rank.
-set -eu
+# Harbor's verifier: lays the official tests over /app, launches every group of tests, and writes 1 to the reward file
+# if each required test passed on each of its ranks, else 0. `runner grade` gives the evidence behind the verdict.
+set -u
 tests=$(cd "$(dirname "$0")" && pwd)
-app=${APP_DIR:-/app}
-cp -R "$tests/official/." "$app/"
-TESTS_DIR=$tests APP_DIR=$app python3 - <<'PY'
-import json, os, pathlib, socket, subprocess, sys
+reward=${REWARD_FILE:-/logs/verifier/reward.txt}
+mkdir -p "$(dirname "$reward")"
+cp -R "$tests/official/." "${APP_DIR:-/app}/"
+python3 - "$tests" "${APP_DIR:-/app}" <<'PYTHON'
+import json, os, socket, subprocess, sys, tempfile
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
-tests, app = pathlib.Path(os.environ["TESTS_DIR"]), pathlib.Path(os.environ["APP_DIR"])
-report = os.environ.get("INFRADEV_PYTHON", "/opt/infradev/python")
-manifest = json.loads((tests / "tests.json").read_text())
-groups = {}
-for test_id, test in manifest["tests"].items():
-    groups.setdefault((test["group"], test["kind"], test["needs"]["ranks"]), []).append(test_id)
-resolved = True
-for (name, kind, ranks), ids in groups.items():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    processes = []
-    for rank in range(ranks):
-        env = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks))
-        env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), PYTHONPATH=f"{app}:{report}")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ids]
-        processes.append(subprocess.Popen(command, cwd=tests if kind == "probe" else app, env=env))
-    try:
-        passed = all([process.wait(timeout=120) == 0 for process in processes])
-    except subprocess.TimeoutExpired:
-        passed = False
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-    print(f"{name}: {'passed' if passed else 'failed'}")
-    resolved = resolved and passed
-reward = pathlib.Path(os.environ.get("REWARD_FILE", "/logs/verifier/reward.txt"))
-reward.parent.mkdir(parents=True, exist_ok=True)
-reward.write_text("1\n" if resolved else "0\n")
-PY
+tests, app = Path(sys.argv[1]), Path(sys.argv[2])
+manifest = json.loads((tests / "tests.json").read_text())["tests"]
+sizes = {entry["group"]: entry["needs"]["ranks"] for entry in manifest.values()}
+passed = True
+for group, size in sizes.items():
+    ids = [test for test, entry in manifest.items() if entry["group"] == group and entry["required"]]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = []
+        for rank in range(size):
+            env = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(size))
+            env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port, PYTHONPATH=f"{app}:/opt/infradev")
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={folder}/{rank}.xml"]
+            ranks.append(subprocess.Popen(command + ids, cwd=tests if ids[0].startswith("probes/") else app, env=env))
+        for rank, process in enumerate(ranks):
+            try:
+                process.wait(120)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            report = Path(folder, f"{rank}.xml")
+            cases = list(ElementTree.parse(report).iter("testcase")) if report.exists() else []
+            bad = [case for case in cases if any(part.tag in ("failure", "error", "skipped") for part in case)]
+            passed = passed and len(cases) == len(ids) and not bad
+sys.exit(0 if passed else 1)
+PYTHON
+if [ $? -eq 0 ]; then echo 1 > "$reward"; else echo 0 > "$reward"; fi
