@@ -24,7 +24,7 @@ export interface ReportedShare {
 }
 
 /** What a row's numbers rest on: graded tasks, or figures copied from a publication. */
-export type RowEvidence =
+type RowEvidence =
   | { kind: "graded"; tasks: TaskFacts[] }
   | {
       kind: "reported";

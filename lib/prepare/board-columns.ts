@@ -14,7 +14,7 @@ export interface BoardColumn {
 }
 
 /** Columns of single figures, in their order, right of the bar and the strip. */
-export const figureColumns: readonly BoardColumn[] = [
+const figureColumns: readonly BoardColumn[] = [
   {
     key: "official",
     label: "Official",
