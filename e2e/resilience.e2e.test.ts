@@ -62,9 +62,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await database?.close();
-  await site?.stop();
-  await server?.stop();
+  await database.close();
+  await site.stop();
+  await server.stop();
   rmSync(dataDir, { recursive: true, force: true });
 });
 

@@ -272,7 +272,7 @@ export async function runCommand(
   return lines.join("\n");
 }
 
-export function tailOf(file: string): string {
+function tailOf(file: string): string {
   return existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n").slice(-8).join("\n") : "(no log)";
 }
 

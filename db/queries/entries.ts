@@ -7,7 +7,7 @@ import { entries } from "../schema";
 export type EntryConfiguration = Omit<Candidate, "promptDigest">;
 
 /** sha256 over the configuration's fields in a fixed order: the same configuration is the same entry. */
-export function entryDigestOf(configuration: EntryConfiguration): string {
+function entryDigestOf(configuration: EntryConfiguration): string {
   const { kind, model, agent, agentVersion, reasoningEffort, promptCondition, skill, networkPolicy, budget } =
     configuration;
   const fields = [
@@ -29,7 +29,7 @@ export function entryDigestOf(configuration: EntryConfiguration): string {
 }
 
 /** A readable address: model, agent and effort in lowercase letters and digits; a piece of the digest keeps it unique where it must. */
-export function entrySlugOf(configuration: EntryConfiguration, digest: string): string {
+function entrySlugOf(configuration: EntryConfiguration, digest: string): string {
   const { kind, model, agent, reasoningEffort, promptCondition, skill, networkPolicy, budget } = configuration;
   const readable = [
     kind === "reference" ? model.replace(/^reference:\s*/, "reference-") : model,

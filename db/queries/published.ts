@@ -2,7 +2,7 @@ import { asc, eq } from "drizzle-orm";
 import type { Queryable } from "../client";
 import { publishedFigures, publishedSources, publishedTables } from "../schema";
 
-export interface PublishedTableView {
+interface PublishedTableView {
   key: string;
   title: string;
   repository: string | null;

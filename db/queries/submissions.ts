@@ -232,7 +232,7 @@ export async function findAttempt(
 }
 
 /** A grading's outcomes in the manifest's order, each with its ranks, resources and newest label. */
-export async function listOutcomes(db: Queryable, gradingId: string): Promise<TestOutcome[]> {
+async function listOutcomes(db: Queryable, gradingId: string): Promise<TestOutcome[]> {
   const [tests, ranks, resources, given] = await Promise.all([
     db
       .select({ outcome: outcomes, test: taskTests })

@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { type AnyPgColumn, check, customType, timestamp } from "drizzle-orm/pg-core";
 
 /** Timestamp with time zone, as a Date, millisecond precision. */
@@ -11,8 +11,4 @@ export const bytea = customType<{ data: Uint8Array; driverData: Uint8Array }>({
 /** CHECK that a text column holds one of a tuple's words: words live in lib/contract, never in a Postgres enum. */
 export function oneOf(name: string, column: AnyPgColumn, words: readonly string[]) {
   return check(name, sql`${column} in (${sql.raw(words.map((word) => `'${word.replaceAll("'", "''")}'`).join(", "))})`);
-}
-
-export function holds(name: string, condition: SQL) {
-  return check(name, condition);
 }

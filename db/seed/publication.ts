@@ -10,7 +10,7 @@ const partial = <R extends z.ZodType>(row: R) =>
   z.object({ repository: slugSchema, rows: z.array(row), missing: z.array(z.string()) });
 
 /** The file of a publication's figures as they were printed; `missing` names what the copy lacks. */
-export const publicationSchema = z.object({
+const publicationSchema = z.object({
   source: z.object({ title: z.string(), arxiv: z.string(), url: z.url(), published: z.string(), extent: z.string() }),
   models: z.array(z.object({ slug: slugSchema, name: z.string() })),
   repositories: z.array(z.object({ slug: slugSchema, name: z.string(), category: z.enum(categories) })),

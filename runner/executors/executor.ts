@@ -37,7 +37,7 @@ export type ControlEvent =
     }
   | { event: "end"; time: number };
 
-export type LaunchHandlers = {
+type LaunchHandlers = {
   /** One line of a rank's event channel, without its line break; as it came, not yet trusted. */
   onEventLine(rank: number, line: Buffer): void;
   onControl(event: ControlEvent): void;

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-export type Canary = { id: string; expected: "passed" | "failed" };
+type Canary = { id: string; expected: "passed" | "failed" };
 
 /** Guard items of one launch: where their file lies, and the order of all ids with the items placed among them. */
 export type CanaryPlan = { folder: string; file: string; canaries: Canary[]; order: string[] };

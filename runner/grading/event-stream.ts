@@ -18,7 +18,7 @@ const exceptionSchema = z.object({
 const base = { seq: z.int(), time: z.number(), mono: z.number() };
 const id = z.string().max(4096);
 
-export const rankEventSchema = z.discriminatedUnion("event", [
+const rankEventSchema = z.discriminatedUnion("event", [
   z.object({ ...base, event: z.literal("session_start"), python: z.string(), pytest: z.string() }),
   z.object({ ...base, event: z.literal("collect_start"), path: id }),
   z.object({

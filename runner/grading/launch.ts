@@ -40,7 +40,7 @@ export type LaunchInput = {
 /** One rank's outcome with the time by which failures of a launch are ordered, in Unix seconds. */
 export type TimedOutcome = { outcome: RankOutcome; failedAt: number | null };
 
-export type RankUsage = { rank: number; peakRssKb: number; userS: number; systemS: number };
+type RankUsage = { rank: number; peakRssKb: number; userS: number; systemS: number };
 
 export type LaunchResult = {
   launch: Launch;

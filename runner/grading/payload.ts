@@ -27,7 +27,7 @@ function hiddenGroups(manifest: Manifest): Set<string> {
 }
 
 /** A result as anyone may see it: of hidden probes their ids, verdicts and labels, and nothing of what they check. */
-export function publicResult(result: Result, manifest: Manifest): Result {
+function publicResult(result: Result, manifest: Manifest): Result {
   if (manifest.suite.probes === "open") return result;
   return {
     ...result,

@@ -8,7 +8,7 @@ import type { LoadedTask } from "../../suites/load";
 import { loadTask } from "../../suites/load";
 import { sealTask } from "../../suites/seal";
 
-export type TinyGroup = {
+type TinyGroup = {
   id: string;
   launcher?: "ranks" | "pytest";
   nproc?: number;
