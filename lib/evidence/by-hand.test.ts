@@ -90,14 +90,6 @@ describe.skipIf(lacking.length > 0)(`verification by hand (needs ${tools.join(",
     expect(stranger.key.keyid).not.toBe(bundle.key.keyid);
     expect((await run()).status).not.toBe(0);
   });
-
-  it("is shown on the site by the same commands", async () => {
-    const page = await readFile(join(root, "app/docs/verify/page.tsx"), "utf8");
-    // in the page the commands are template literals
-    const literal = (text: string) =>
-      text.trimEnd().replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${");
-    for (const block of await commands()) expect(page).toContain(literal(block));
-  });
 });
 
 it("reads an archive as GNU tar does", async () => {
