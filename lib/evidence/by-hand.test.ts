@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { generateKeyPair } from "./keys";
 import { makeTestBundle, packArchive, type TestBundle, unpackArchive } from "./testing";
 
-const root = join(import.meta.dirname, "../..");
 const tools = ["bash", "openssl", "jq", "sha256sum", "tar"];
 const lacking = tools.filter((tool) => spawnSync("sh", ["-c", `command -v ${tool}`]).status !== 0);
 
