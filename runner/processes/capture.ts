@@ -21,17 +21,23 @@ export function capture(program: string, args: readonly string[], options: Captu
       ...(options.env === undefined ? {} : { env: options.env as NodeJS.ProcessEnv }),
       stdio: ["pipe", "pipe", "pipe"],
       killSignal: "SIGKILL",
-      ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
+    // Not spawn's own `timeout`: its timer outlives a program that could not be started, and holds this process open.
+    const timer =
+      options.timeoutMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), options.timeoutMs);
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
     child.stdin.on("error", () => undefined);
     child.stdin.end(options.input ?? "");
-    child.once("error", reject);
+    child.once("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
     child.once("close", (code, signal) => {
+      clearTimeout(timer);
       resolve({
         code,
         signal,
