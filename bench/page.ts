@@ -1,5 +1,5 @@
-import { cp, mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { request } from "undici";
@@ -16,28 +16,32 @@ const size = { entries: 100, tasks: 36, seed: 20_250_101 };
 const htmlLimit = 150;
 const scriptLimit = 200;
 const throughputLimit = 0.6;
+const twinPath = "/_next/static/bench/page.html";
 const warmups = 2;
 const bounds = { connections: 8, requests: 400, maxMs: 6000 };
 
 /** `/` of the production site with the largest board that one page shows: sizes as sent, and requests answered. */
 export async function measurePage(session: Session, { repeats }: { repeats: number }): Promise<Figure[]> {
-  const site = await prepareSite(session);
+  const { site, twinFile } = await prepareSite(session);
   const home = new URL("/", site.url);
   const page = await waitForBoard(home);
+  await writeFile(twinFile, page.text);
+  const twin = new URL(twinPath, site.url);
   const scripts = await fetchScripts(home, page.text);
   const scriptBytes = scripts.reduce((sum, script) => sum + script.bytes, 0);
   const [largest] = [...scripts].sort((a, b) => b.bytes - a.bytes);
   if (!largest) throw new Error("the page names no script");
 
-  session.say(`asking for / and for its largest script, ${repeats} times each`);
+  session.say(`asking for /, for a static file of the same bytes and for its largest script, ${repeats} times each`);
   const rates = await interleave(
     {
       page: async () => (await load(home, bounds)).rate,
-      file: async () => (await load(largest.url, bounds)).rate,
+      twin: async () => (await load(twin, bounds)).rate,
+      script: async () => (await load(largest.url, bounds)).rate,
     },
     { repeats, warmups },
   );
-  const ratios = ratiosOf(rates.page, rates.file);
+  const ratios = ratiosOf(rates.page, rates.twin);
   const kB = (bytes: number) => bytes / 1000;
   const once = { quartiles: null, repeats: 1 } as const;
   return [
@@ -63,14 +67,14 @@ export async function measurePage(session: Session, { repeats }: { repeats: numb
     },
     {
       name: "page throughput",
-      what: "requests of / answered per second, against a static file of the same server",
+      what: "requests of / answered per second, against a static file of the same bytes on the same server",
       value: median(ratios),
       unit: "x",
       quartiles: quartilesOf(ratios),
       repeats,
       budget: `at least ${throughputLimit} x`,
       met: median(ratios) >= throughputLimit,
-      detail: `${median(rates.page).toFixed(0)}/s of ${kB(page.bytes).toFixed(0)} kB against ${median(rates.file).toFixed(0)}/s of ${kB(largest.bytes).toFixed(0)} kB`,
+      detail: `${median(rates.page).toFixed(0)}/s against ${median(rates.twin).toFixed(0)}/s; the largest script, ${kB(largest.bytes).toFixed(0)} kB: ${median(rates.script).toFixed(0)}/s, ${median(ratiosOf(rates.page, rates.script)).toFixed(2)} x`,
     },
   ];
 }
@@ -100,9 +104,13 @@ async function prepareSite(session: Session) {
     verbatimSymlinks: true,
     filter: (path) => path !== join(built, "cache") && path !== join(built, "dev"),
   });
+  // Static files are listed when the site starts and read when they are asked for: the page's bytes come later.
+  const twinFile = join(copy, "static", "bench", "page.html");
+  await mkdir(dirname(twinFile), { recursive: true });
+  await writeFile(twinFile, "");
   const site = await startSite({ databaseUrl: database.url, dataDir, port: await freePort(), distDir });
   session.defer(() => site.stop());
-  return site;
+  return { site, twinFile };
 }
 
 /** What an address sends to a browser that takes gzip, and how long that is. */

@@ -1,13 +1,18 @@
 import fileSystemCache from "next/dist/server/lib/incremental-cache/file-system-cache.js";
-import { scriptPolicyOf } from "./inline-scripts.mjs";
+import { joinPushes, scriptPolicyOf } from "./inline-scripts.mjs";
 
 const FileSystemCache = fileSystemCache.default ?? fileSystemCache;
 const header = "content-security-policy";
 
+/** Pages that were prepared, or looked at in vain: hashing one on every request would cost more than sending it. */
+const prepared = new WeakSet();
+
 /** Gives a prerendered page the policy that names its inline scripts, once: the value stays in the cache. */
-function withPolicy(value) {
-  if (value?.kind !== "APP_PAGE" || value.postponed || typeof value.html !== "string" || value.headers?.[header])
-    return;
+function prepare(value) {
+  if (value?.kind !== "APP_PAGE" || value.postponed || typeof value.html !== "string" || prepared.has(value)) return;
+  prepared.add(value);
+  if (value.headers?.[header]) return;
+  value.html = joinPushes(value.html);
   const policy = scriptPolicyOf(value.html);
   if (policy) value.headers = { ...value.headers, [header]: policy };
 }
@@ -16,12 +21,12 @@ function withPolicy(value) {
 export default class PageCache extends FileSystemCache {
   async get(...args) {
     const found = await super.get(...args);
-    withPolicy(found?.value);
+    prepare(found?.value);
     return found;
   }
 
   async set(...args) {
-    withPolicy(args[1]);
+    prepare(args[1]);
     return super.set(...args);
   }
 }

@@ -1,1 +1,2 @@
+export function joinPushes(html: string): string;
 export function scriptPolicyOf(html: string): string | null;
