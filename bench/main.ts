@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from "node:os";
 import { join, resolve } from "node:path";
@@ -30,6 +30,9 @@ const parseCount = (text: string): number => {
   return Number(text);
 };
 
+/** The row that is being measured; it ends what it started when it gets a signal. */
+let running: ChildProcess | null = null;
+
 /** Measures in a fresh process and reads what it wrote. Null where that process failed; it has said why. */
 async function measureApart(name: RowName, repeats: number, folder: string): Promise<Figure[] | null> {
   const out = join(folder, `${name}.json`);
@@ -49,6 +52,7 @@ async function measureApart(name: RowName, repeats: number, folder: string): Pro
     ],
     { stdio: ["ignore", "inherit", "inherit"] },
   );
+  running = child;
   const code = await new Promise<number | null>((settle, refuse) => {
     child.once("error", refuse);
     child.once("exit", settle);
@@ -57,8 +61,12 @@ async function measureApart(name: RowName, repeats: number, folder: string): Pro
 }
 
 async function bench(names: RowName[], options: { repeats?: number; json?: string }): Promise<void> {
-  // The rows hear Ctrl-C too and end what they started; this process waits for them.
-  process.on("SIGINT", () => {});
+  let interrupted: NodeJS.Signals | null = null;
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.on(signal, () => {
+      interrupted = signal;
+      running?.kill(signal);
+    });
   const folder = await mkdtemp(join(tmpdir(), "infradev-bench-"));
   const loadBefore = loadavg()[0];
   const figures: Figure[] = [];
@@ -66,11 +74,16 @@ async function bench(names: RowName[], options: { repeats?: number; json?: strin
   try {
     for (const name of names.length > 0 ? names : rowNames) {
       const measured = await measureApart(name, options.repeats ?? rows[name].repeats, folder);
+      if (interrupted) break;
       if (measured) figures.push(...measured);
       else failed.push(name);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+  if (interrupted) {
+    process.exitCode = interrupted === "SIGINT" ? 130 : 143;
+    return;
   }
   const report = {
     format: "infradev-bench/1",

@@ -20,11 +20,14 @@ export async function withSession<T>(name: string, work: (session: Session) => P
   const undoAll = async () => {
     for (let undo = undos.pop(); undo; undo = undos.pop()) await undo();
   };
+  let ending = false;
   const onSignal = (signal: NodeJS.Signals) => {
+    if (ending) return;
+    ending = true;
     void undoAll().finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
   };
-  process.once("SIGINT", onSignal);
-  process.once("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
   try {
     return await work({
       dir,
