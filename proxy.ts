@@ -15,5 +15,6 @@ export const config = {
     { source: "/", has: [{ type: "query", key: "category" }] },
     { source: "/", has: [{ type: "query", key: "sort" }] },
     { source: "/", has: [{ type: "query", key: "dir" }] },
+    { source: "/", has: [{ type: "query", key: "view" }] },
   ],
 };

@@ -7,6 +7,7 @@ import { prepareFinding } from "@/lib/prepare/finding";
 import { categoryLabels, conditionLabels, verdictLabels } from "@/lib/prepare/labels";
 import { winsNeededText } from "@/lib/prepare/power";
 import { BoardTable, noteMark } from "./board-table";
+import { ParetoView } from "./pareto-view";
 import type { SuiteChoice } from "./suite-choice";
 import { StripPatterns, VerdictGlyph } from "./task-strip";
 import { ViewControls } from "./view-controls";
@@ -186,18 +187,10 @@ function Meaning({ board }: { board: Board }) {
   );
 }
 
-/** The leaderboard of one suite version under one condition, complete in HTML. */
-export function BoardPage({ board, view, suites }: { board: Board; view: BoardView; suites: readonly SuiteChoice[] }) {
-  const finding = prepareFinding(board);
-  const { citation } = board.suite;
+/** The ranking as a table, with its legend, notes, told-apart pairs, and the reference sets apart. */
+function Ranking({ board, view }: { board: Board; view: BoardView }) {
   return (
     <>
-      <StripPatterns />
-      <section className="finding">
-        <h1>{finding.headline}</h1>
-        <p className="lead">{finding.lead}</p>
-      </section>
-      <ViewControls board={board} view={view} suites={suites} />
       <section id="ranking" aria-label="Ranking">
         {board.rows.length > 0 ? (
           <BoardTable
@@ -232,6 +225,27 @@ export function BoardPage({ board, view, suites }: { board: Board; view: BoardVi
           <BoardTable board={board} view={null} rows={board.references} caption="Reference patch sets" />
         </section>
       ) : null}
+    </>
+  );
+}
+
+/** The leaderboard of one suite version under one condition, complete in HTML. */
+export function BoardPage({ board, view, suites }: { board: Board; view: BoardView; suites: readonly SuiteChoice[] }) {
+  const finding = prepareFinding(board);
+  const { citation } = board.suite;
+  return (
+    <>
+      <StripPatterns />
+      <section className="finding">
+        <h1>{finding.headline}</h1>
+        <p className="lead">{finding.lead}</p>
+      </section>
+      <ViewControls board={board} view={view} suites={suites} />
+      {view.pareto ? (
+        <ParetoView board={board} view={view} axis={view.pareto} notes={<Notes board={board} />} />
+      ) : (
+        <Ranking board={board} view={view} />
+      )}
       <Meaning board={board} />
       {citation ? (
         <p className="source">

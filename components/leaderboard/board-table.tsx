@@ -70,7 +70,8 @@ function Cell({ label, className, children }: { label: string; className: string
   );
 }
 
-function NoteMarks({ board, row }: { board: Board; row: BoardRow }) {
+/** Links from a row to its footnotes. */
+export function NoteMarks({ board, row }: { board: Board; row: BoardRow }) {
   const keys = Object.keys(board.notes);
   return row.footnotes.map((key) => (
     <sup key={key}>
@@ -84,7 +85,8 @@ function NoteMarks({ board, row }: { board: Board; row: BoardRow }) {
 /** `a`, `b` ... for the notes of a board, in their order. */
 export const noteMark = (index: number) => String.fromCharCode(97 + Math.max(0, index));
 
-function entryLine(row: BoardRow): string {
+/** What drives the model: agent, its version and reasoning effort, as far as the row states them. */
+export function entryLine(row: BoardRow): string {
   const agent = row.entry.agent
     ? [row.entry.agent, row.entry.agentVersion].filter(Boolean).join(" ")
     : row.entry.kind === "reference"

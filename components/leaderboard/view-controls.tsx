@@ -1,10 +1,11 @@
 import type { Board } from "@/lib/contract/api";
 import { plural } from "@/lib/format/numbers";
-import { type BoardView, viewHref } from "@/lib/prepare/board-view";
+import { type BoardView, paretoAxes, viewHref } from "@/lib/prepare/board-view";
 import { categoryLabels, conditionLabels } from "@/lib/prepare/labels";
 import type { SuiteChoice } from "./suite-choice";
 
-function Choice({ href, current, children }: { href: string; current: boolean; children: React.ReactNode }) {
+/** A choice that is an address. */
+export function Choice({ href, current, children }: { href: string; current: boolean; children: React.ReactNode }) {
   return (
     <li>
       <a href={href} aria-current={current ? "true" : undefined}>
@@ -14,7 +15,7 @@ function Choice({ href, current, children }: { href: string; current: boolean; c
   );
 }
 
-/** Suite, version, condition and category as links: every view is an address, and none needs JavaScript. */
+/** Suite, version, condition, category and form as links: every view is an address, and none needs JavaScript. */
 export function ViewControls({
   board,
   view,
@@ -84,18 +85,30 @@ export function ViewControls({
           </span>
         ))}
       </p>
-      <nav aria-label="Category">
-        <ul className="tabs">
-          <Choice href={viewHref({ ...view, category: null })} current={view.category === null}>
-            All tasks <span className="count">{suite.taskCount}</span>
-          </Choice>
-          {suite.categoryCounts.map(({ category, count }) => (
-            <Choice key={category} href={viewHref({ ...view, category })} current={view.category === category}>
-              {categoryLabels[category]} <span className="count">{count}</span>
+      <div className="tab-line">
+        <nav aria-label="Category">
+          <ul className="tabs">
+            <Choice href={viewHref({ ...view, category: null })} current={view.category === null}>
+              All tasks <span className="count">{suite.taskCount}</span>
             </Choice>
-          ))}
-        </ul>
-      </nav>
+            {suite.categoryCounts.map(({ category, count }) => (
+              <Choice key={category} href={viewHref({ ...view, category })} current={view.category === category}>
+                {categoryLabels[category]} <span className="count">{count}</span>
+              </Choice>
+            ))}
+          </ul>
+        </nav>
+        <nav aria-label="View">
+          <ul className="tabs">
+            <Choice href={viewHref({ ...view, pareto: null })} current={view.pareto === null}>
+              Table
+            </Choice>
+            <Choice href={viewHref({ ...view, pareto: view.pareto ?? paretoAxes[0] })} current={view.pareto !== null}>
+              Pareto
+            </Choice>
+          </ul>
+        </nav>
+      </div>
     </div>
   );
 }

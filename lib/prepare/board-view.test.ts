@@ -5,6 +5,7 @@ import { prepareBoard } from "./board";
 import {
   type BoardView,
   defaultView,
+  paretoAxes,
   parseView,
   parseViewPath,
   sortKeys,
@@ -23,6 +24,7 @@ const view: fc.Arbitrary<BoardView> = fc.record({
   category: fc.option(fc.constantFrom(...categories)),
   sort: fc.constantFrom(...sortKeys),
   direction: fc.constantFrom("asc" as const, "desc" as const),
+  pareto: fc.option(fc.constantFrom(...paretoAxes)),
 });
 
 describe("a view's address", () => {
@@ -38,9 +40,16 @@ describe("a view's address", () => {
   it("is bare for the default view, and words that are none of ours mean the default", () => {
     expect(viewHref(defaultView)).toBe("/");
     expect(parseView(new URLSearchParams("sort=nonsense&category=x&dir=up&condition=y"))).toEqual(defaultView);
-    expect(parseViewPath(["-", "-", "interface", "-", "-", "nonsense", "asc"])).toBeNull();
+    expect(parseViewPath(["-", "-", "interface", "-", "-", "nonsense", "asc", "-"])).toBeNull();
     expect(parseViewPath(["%E0%A4%A"])).toBeNull();
     expect(parseView(new URLSearchParams("suite=..&version=."))).toEqual(defaultView);
+  });
+
+  it("names the Pareto view, and its axis only where that is not cost", () => {
+    expect(viewHref({ ...defaultView, pareto: "cost" })).toBe("/?view=pareto");
+    expect(viewHref({ ...defaultView, pareto: "time" })).toBe("/?view=pareto&x=time");
+    expect(parseView(new URLSearchParams("view=pareto&x=nonsense"))).toEqual({ ...defaultView, pareto: "cost" });
+    expect(parseView(new URLSearchParams("x=time"))).toEqual(defaultView);
   });
 });
 

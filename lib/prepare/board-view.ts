@@ -38,7 +38,14 @@ export const firstDirection: Record<SortKey, SortDirection> = {
   date: "desc",
 };
 
-/** What a leaderboard's address asks for. `suite` null is the site's first suite, `version` null its newest. */
+/** Figures that % resolved is set against. */
+export const paretoAxes = ["cost", "time", "tokens"] as const;
+export type ParetoAxis = (typeof paretoAxes)[number];
+
+/**
+ * What a leaderboard's address asks for. `suite` null is the site's first suite, `version` null its newest, `pareto`
+ * null the ranking as a table.
+ */
 export interface BoardView {
   suite: string | null;
   version: string | null;
@@ -47,6 +54,7 @@ export interface BoardView {
   category: Category | null;
   sort: SortKey;
   direction: SortDirection;
+  pareto: ParetoAxis | null;
 }
 
 export const defaultView: BoardView = {
@@ -57,6 +65,7 @@ export const defaultView: BoardView = {
   category: null,
   sort: "resolved",
   direction: "desc",
+  pareto: null,
 };
 
 const wordIn = <T extends string>(words: readonly T[], value: string | null): T | null =>
@@ -78,6 +87,7 @@ export function parseView(query: URLSearchParams): BoardView {
     category: wordIn(categories, query.get("category")),
     sort,
     direction: wordIn(["asc", "desc"] as const, query.get("dir")) ?? firstDirection[sort],
+    pareto: query.get("view") === "pareto" ? (wordIn(paretoAxes, query.get("x")) ?? paretoAxes[0]) : null,
   };
 }
 
@@ -91,6 +101,8 @@ export function viewHref(view: BoardView): string {
   if (view.category) query.set("category", view.category);
   if (view.sort !== defaultView.sort) query.set("sort", view.sort);
   if (view.direction !== firstDirection[view.sort]) query.set("dir", view.direction);
+  if (view.pareto) query.set("view", "pareto");
+  if (view.pareto && view.pareto !== paretoAxes[0]) query.set("x", view.pareto);
   const text = query.toString();
   return text ? `/?${text}` : "/";
 }
@@ -111,13 +123,14 @@ export function viewPath(view: BoardView): string {
     view.category ?? absent,
     view.sort,
     view.direction,
+    view.pareto ?? absent,
   ].join("/")}`;
 }
 
 /** Reads the segments of `viewPath`; null where they are not what it writes. */
 export function parseViewPath(segments: readonly string[]): BoardView | null {
-  if (segments.length !== 7) return null;
-  const [suite, version, condition, skill, category, sort, direction] = segments.map((segment) => {
+  if (segments.length !== 8) return null;
+  const [suite, version, condition, skill, category, sort, direction, pareto] = segments.map((segment) => {
     try {
       const value = decodeURIComponent(segment);
       return value === absent ? null : value;
@@ -137,6 +150,7 @@ export function parseViewPath(segments: readonly string[]): BoardView | null {
     category: wordIn(categories, category ?? null),
     sort: knownSort,
     direction: knownDirection,
+    pareto: wordIn(paretoAxes, pareto ?? null),
   };
 }
 
