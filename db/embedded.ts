@@ -24,6 +24,7 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { InfraDevError } from "../lib/contract/errors";
+import { markProcess, runsStill, takeLockFile, writeAtomically } from "./lock-file";
 import { addressFileOf, type EmbeddedAddress, readEmbeddedAddress } from "./settings";
 
 const nobody = 65534;
@@ -55,7 +56,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const running = readEmbeddedAddress(dataDir);
     if (running && (await answers(running.url)))
       return { ...running, startedHere: false, stop: async () => void (await stopEmbedded(dataDir)) };
-    return await launch(dataDir, home, options.settings ?? {});
+    return (await adopt(dataDir, home)) ?? (await launch(dataDir, home, options.settings ?? {}));
   } finally {
     unlock();
   }
@@ -66,7 +67,7 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
   const address = readEmbeddedAddress(dataDir);
   if (!address) return false;
   process.kill(address.pid, "SIGINT");
-  for (let waited = 0; isAlive(address.pid); waited += 50) {
+  for (let waited = 0; runsStill(address); waited += 50) {
     if (waited === 15_000) process.kill(address.pid, "SIGQUIT");
     if (waited > 30_000)
       throw new InfraDevError("unavailable", {
@@ -81,18 +82,38 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
   return true;
 }
 
+/** The server whose starter was killed before it could leave its address, found by Postgres's own lock file. */
+async function adopt(dataDir: string, home: string): Promise<EmbeddedServer | null> {
+  const [pid = Number.NaN, , , port = Number.NaN] = readFileOr(join(home, "cluster", "postmaster.pid"), "")
+    .split("\n")
+    .map(Number);
+  const process = markProcess(pid);
+  if (!runsStill(process) || !Number.isInteger(port)) return null;
+  const urls = urlsOf(home, port);
+  // Only the server of this cluster takes its password.
+  if (!(await waitUntilReady(urls.maintenance, () => !runsStill(process)))) return null;
+  await ensureDatabase(urls.maintenance);
+  const address: EmbeddedAddress = { ...process, url: urls.database, port };
+  writeAtomically(addressFileOf(dataDir), JSON.stringify(address));
+  return { ...address, startedHere: true, stop: async () => void (await stopEmbedded(dataDir)) };
+}
+
+function urlsOf(home: string, port: number): { database: string; maintenance: string } {
+  const server = `postgres://infradev:${readFileSync(join(home, "password"), "utf8").trim()}@127.0.0.1:${port}`;
+  return { database: `${server}/infradev`, maintenance: `${server}/postgres` };
+}
+
 async function launch(dataDir: string, home: string, settings: Record<string, string>): Promise<EmbeddedServer> {
   const launcher = chooseLauncher(home);
   const cluster = join(home, "cluster");
   const passwordFile = join(home, "password");
   if (!existsSync(join(cluster, "PG_VERSION"))) initialize(launcher, home, cluster, passwordFile);
-  const password = readFileSync(passwordFile, "utf8").trim();
   const logFile = join(home, "server.log");
   const lastPort = readLastPort(dataDir);
 
   for (let attempt = 1; ; attempt++) {
     // The last port is taken again where it is free, so that programs which know the address survive a restart.
-    const port = lastPort !== null && (await isFreePort(lastPort)) ? lastPort : await freePort();
+    const port = lastPort !== null && (await probePort(lastPort)) === null ? lastPort : await freePort();
     const log = openSync(logFile, "a");
     const flags = [
       "-D",
@@ -107,8 +128,7 @@ async function launch(dataDir: string, home: string, settings: Record<string, st
     for (const [name, value] of Object.entries(settings)) flags.push("-c", `${name}=${value}`);
     const child = launcher.spawn("postgres", flags, log);
     closeSync(log);
-    const url = `postgres://infradev:${password}@127.0.0.1:${port}/infradev`;
-    const maintenanceUrl = `postgres://infradev:${password}@127.0.0.1:${port}/postgres`;
+    const { database: url, maintenance: maintenanceUrl } = urlsOf(home, port);
     let exited = false;
     child.once("exit", () => {
       exited = true;
@@ -117,9 +137,15 @@ async function launch(dataDir: string, home: string, settings: Record<string, st
     const pid = child.pid;
     const ready = pid !== undefined && (await waitUntilReady(maintenanceUrl, () => exited));
     if (ready && pid !== undefined) {
-      await ensureDatabase(maintenanceUrl);
-      const address: EmbeddedAddress = { url, port, pid };
-      writeAtomically(addressFileOf(dataDir), JSON.stringify(address));
+      const address: EmbeddedAddress = { ...markProcess(pid), url, port };
+      try {
+        await ensureDatabase(maintenanceUrl);
+        writeAtomically(addressFileOf(dataDir), JSON.stringify(address));
+      } catch (error) {
+        // Nobody could find it again.
+        process.kill(pid, "SIGINT");
+        throw error;
+      }
       return { ...address, startedHere: true, stop: async () => void (await stopEmbedded(dataDir)) };
     }
     if (pid !== undefined && !exited) process.kill(pid, "SIGQUIT");
@@ -128,13 +154,15 @@ async function launch(dataDir: string, home: string, settings: Record<string, st
       await sleep(1000);
       continue;
     }
+    const full = lastLines(logFile).includes("No space left on device");
     throw new InfraDevError("unavailable", {
-      code: "database.does-not-start",
+      code: full ? "database.disk-full" : "database.does-not-start",
       message: `the embedded Postgres did not start: ${lastLines(logFile)}`,
       where: logFile,
       rule: "the server answers within 30 s",
-      remedy:
-        "read the log named above; a damaged cluster can be removed with its folder (all local results are lost), or set DATABASE_URL to another server",
+      remedy: full
+        ? "free some space, then start again: what was committed is still there"
+        : "read the log named above; a damaged cluster can be removed with its folder (all local results are lost), or set DATABASE_URL to another server",
     });
   }
 }
@@ -153,7 +181,7 @@ function initialize(launcher: Launcher, home: string, cluster: string, passwordF
   const fresh = `${cluster}.new`;
   rmSync(fresh, { recursive: true, force: true });
   mkdirSync(fresh, { mode: 0o700 });
-  if (!existsSync(passwordFile)) writeFileSync(passwordFile, randomBytes(24).toString("hex"), { mode: 0o600 });
+  if (!existsSync(passwordFile)) writeAtomically(passwordFile, randomBytes(24).toString("hex"));
   launcher.own(fresh);
   launcher.own(passwordFile);
   const run = launcher.runSync("initdb", [
@@ -288,26 +316,18 @@ function prepareFolder(home: string): void {
   }
 }
 
-/** One starter at a time per folder. The lock names its holder's pid, so one that was killed does not block. */
+/** One starter at a time per folder; one that was killed does not block. */
 async function lockFolder(home: string): Promise<() => void> {
   const file = join(home, "start.lock");
   for (let waited = 0; ; waited += 100) {
-    try {
-      writeFileSync(file, String(process.pid), { flag: "wx" });
-      return () => rmSync(file, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
-    const holder = Number(readFileOr(file, ""));
-    if (Number.isInteger(holder) && holder > 0 && !isAlive(holder)) {
-      rmSync(file, { force: true });
-      continue;
-    }
+    const taken = takeLockFile(file, {});
+    if ("lock" in taken) return taken.lock.release;
     if (waited > 60_000)
       throw new InfraDevError("unavailable", {
         code: "database.locked",
-        message: `process ${holder} has been starting this database for over a minute`,
+        message: `another process${taken.holder ? ` (pid ${taken.holder.pid})` : ""} has been starting this database for over a minute`,
         where: file,
+        rule: "one process at a time starts the database of a folder",
         remedy: "wait for it, or end it and remove the lock file",
       });
     await sleep(100);
@@ -357,24 +377,13 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** True when nothing listens on a port of 127.0.0.1. */
-export function isFreePort(port: number): Promise<boolean> {
+/** Null when this process could listen on a port of 127.0.0.1, else the system's reason: `EADDRINUSE`, `EACCES`. */
+export function probePort(port: number): Promise<string | null> {
   return new Promise((settle) => {
     const server = createServer();
-    server.once("error", () => settle(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => settle(true)));
+    server.once("error", (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
+    server.listen(port, "127.0.0.1", () => server.close(() => settle(null)));
   });
-}
-
-/** True while a process exists and is not a zombie that waits to be reaped. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  const stat = readFileOr(`/proc/${pid}/stat`, "");
-  return stat === "" || stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) !== "Z";
 }
 
 function readLastPort(dataDir: string): number | null {
@@ -395,10 +404,4 @@ function readFileOr(path: string, otherwise: string): string {
 
 function lastLines(path: string): string {
   return readFileOr(path, "(no log)").trim().split("\n").slice(-4).join(" | ");
-}
-
-function writeAtomically(path: string, text: string): void {
-  const staging = `${path}.${process.pid}`;
-  writeFileSync(staging, text, { mode: 0o600 });
-  renameSync(staging, path);
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { InfraDevError } from "../lib/contract/errors";
+import { type ProcessMark, runsStill } from "./lock-file";
 
 /** Folder of everything that a local installation writes: `INFRADEV_DATA_DIR`, else `.data` of the working directory. */
 export function dataDirectory(): string {
@@ -12,10 +13,9 @@ export function addressFileOf(dataDir: string): string {
   return join(dataDir, "postgres", "address.json");
 }
 
-export interface EmbeddedAddress {
+export interface EmbeddedAddress extends ProcessMark {
   url: string;
   port: number;
-  pid: number;
 }
 
 /** The embedded server's address, or null when its file is missing, torn, or its process is gone. */
@@ -24,8 +24,7 @@ export function readEmbeddedAddress(dataDir: string): EmbeddedAddress | null {
   if (!existsSync(file)) return null;
   try {
     const address = JSON.parse(readFileSync(file, "utf8")) as EmbeddedAddress;
-    process.kill(address.pid, 0);
-    return address;
+    return runsStill(address) ? address : null;
   } catch {
     return null;
   }

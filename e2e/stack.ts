@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  cpSync,
   createWriteStream,
   existsSync,
   mkdirSync,
@@ -13,7 +14,8 @@ import {
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { freePort, isFreePort } from "../db/embedded";
+import { freePort, probePort } from "../db/embedded";
+import { runsStill, takeLockFile } from "../db/lock-file";
 import { InfraDevError } from "../lib/contract/errors";
 
 export const repositoryRoot = fileURLToPath(new URL("..", import.meta.url));
@@ -31,12 +33,33 @@ export interface ProgramOptions {
   command: string[];
   env: Record<string, string>;
   logFile: string;
-  onLine?: (line: string) => void;
+  onLine?: (line: string, stream: "stdout" | "stderr") => void;
+}
+
+const running = new Set<Program>();
+let stopped = false;
+let listener: ((pids: number[]) => void) | null = null;
+
+/** Calls back with the pids of all programs that run, now and at each change. */
+export function watchPrograms(onChange: (pids: number[]) => void): void {
+  listener = onChange;
+  reportPrograms();
+}
+
+function reportPrograms(): void {
+  listener?.([...running].map((program) => program.pid));
+}
+
+/** Ends every program that was started here, last first, and lets no other start: for a process that is to end. */
+export async function stopPrograms(): Promise<void> {
+  stopped = true;
+  for (const program of [...running].reverse()) await program.stop();
 }
 
 /** Starts a program in a process group of its own, so that ending it ends its children. */
 export function startProgram({ command, env, logFile, onLine }: ProgramOptions): Program {
   const [file = "", ...args] = command;
+  if (stopped) throw new Error(`${file} does not start: this process is ending`);
   const child: ChildProcess = spawn(file, args, {
     cwd: repositoryRoot,
     detached: true,
@@ -44,16 +67,19 @@ export function startProgram({ command, env, logFile, onLine }: ProgramOptions):
     stdio: ["ignore", "pipe", "pipe"],
   });
   const log = createWriteStream(logFile, { flags: "a" });
-  for (const stream of [child.stdout, child.stderr]) {
+  // On a full disk the log is cut; what fails for the same reason says so itself.
+  log.on("error", () => {});
+  for (const name of ["stdout", "stderr"] as const) {
+    const stream = child[name];
     let rest = "";
     stream?.setEncoding("utf8");
     stream?.on("data", (chunk: string) => {
       log.write(chunk);
       const lines = (rest + chunk).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) onLine?.(line);
+      for (const line of lines) onLine?.(line, name);
     });
-    stream?.on("end", () => rest && onLine?.(rest));
+    stream?.on("end", () => rest && onLine?.(rest, name));
   }
   const exit = new Promise<number | null>((settle) => {
     child.once("error", (error) => {
@@ -67,7 +93,7 @@ export function startProgram({ command, env, logFile, onLine }: ProgramOptions):
   });
   const pid = child.pid;
   if (pid === undefined) return { pid: 0, exit, stop: async () => {} };
-  return {
+  const program: Program = {
     pid,
     exit,
     stop: async (signal = "SIGTERM") => {
@@ -78,9 +104,17 @@ export function startProgram({ command, env, logFile, onLine }: ProgramOptions):
       killGroup(pid, "SIGKILL");
     },
   };
+  running.add(program);
+  reportPrograms();
+  void exit.then(() => {
+    running.delete(program);
+    reportPrograms();
+  });
+  return program;
 }
 
-function killGroup(pid: number, signal: NodeJS.Signals): void {
+/** Signals a program of `startProgram` and all its children; one that is gone is none. */
+export function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch (error) {
@@ -130,6 +164,8 @@ export async function buildSite(options: {
   const release = await lockBuild();
   try {
     if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return "current";
+    // A build that is cut short leaves a mixture, which is no build of any sources.
+    rmSync(stamp, { force: true });
     const logFile = join(options.dataDir, "logs", "build.log");
     rmSync(logFile, { force: true });
     const build = startProgram({
@@ -161,25 +197,44 @@ export async function buildSite(options: {
 async function lockBuild(): Promise<() => void> {
   const file = join(repositoryRoot, ".next-build.lock");
   for (;;) {
-    try {
-      writeFileSync(file, String(process.pid), { flag: "wx" });
-      return () => rmSync(file, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
-    if (!processExists(Number(readFileSync(file, "utf8")))) rmSync(file, { force: true });
-    else await sleep(250);
+    const taken = takeLockFile(file, {});
+    if ("lock" in taken) return taken.lock.release;
+    await sleep(250);
   }
 }
 
-export function processExists(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false;
+const copyPrefix = ".next-site-";
+
+/**
+ * Copies the build to a folder beside it, for one site alone: a running site writes the pages that it renders again
+ * into its build, and the next build replaces `.next`. Returns the copy's name; copies of processes that are gone are
+ * removed.
+ */
+export async function copyBuild(): Promise<string> {
+  for (const name of readdirSync(repositoryRoot))
+    if (name.startsWith(copyPrefix) && !runsStill({ pid: Number(name.slice(copyPrefix.length)), started: null }))
+      removeBuildCopy(name);
+  const name = `${copyPrefix}${process.pid}`;
+  const built = join(repositoryRoot, ".next");
+  const release = await lockBuild();
   try {
-    process.kill(pid, 0);
-    return true;
+    removeBuildCopy(name);
+    cpSync(built, join(repositoryRoot, name), {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (path) => path !== join(built, "cache") && path !== join(built, "dev"),
+    });
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    removeBuildCopy(name);
+    throw error;
+  } finally {
+    release();
   }
+  return name;
+}
+
+export function removeBuildCopy(name: string): void {
+  rmSync(join(repositoryRoot, name), { recursive: true, force: true });
 }
 
 export interface Site extends Program {
@@ -188,7 +243,7 @@ export interface Site extends Program {
 
 /**
  * Starts the built site on a port of 127.0.0.1 and waits until it answers. `distDir`, a folder beside the sources,
- * holds another copy of the build: a running site writes the pages that it renders again into its build.
+ * holds another copy of the build (see `copyBuild`). Throws `site.port-busy` where another program has taken the port.
  */
 export async function startSite(options: {
   databaseUrl: string;
@@ -198,6 +253,8 @@ export async function startSite(options: {
 }): Promise<Site> {
   const logFile = join(options.dataDir, "logs", "site.log");
   mkdirSync(join(options.dataDir, "logs"), { recursive: true });
+  let listens = false;
+  let portTaken = false;
   const program = startProgram({
     command: [
       process.execPath,
@@ -217,6 +274,10 @@ export async function startSite(options: {
       ...(options.distDir ? { NEXT_DIST_DIR: options.distDir } : {}),
     },
     logFile,
+    onLine: (line) => {
+      listens ||= line.includes("Ready in");
+      portTaken ||= line.includes("EADDRINUSE");
+    },
   });
   let exited = false;
   void program.exit.then(() => {
@@ -224,11 +285,13 @@ export async function startSite(options: {
   });
   const url = `http://127.0.0.1:${options.port}`;
   for (let waited = 0; waited < 60_000 && !exited; waited += 100) {
-    const answer = await fetch(`${url}/healthz`).catch(() => null);
+    // Until this site says that it listens, whatever answers there is another program.
+    const answer = listens ? await fetch(`${url}/healthz`).catch(() => null) : null;
     if (answer?.ok) return { ...program, url };
     await sleep(100);
   }
   await program.stop();
+  if (portTaken) throw portBusy(options.port);
   throw new InfraDevError("unavailable", {
     code: "site.does-not-start",
     message: `the site did not answer at ${url}/healthz: ${tailOf(logFile)}`,
@@ -238,38 +301,65 @@ export async function startSite(options: {
   });
 }
 
-/** The wanted port if it is free; else a free one, unless the port was asked for by name. */
+/**
+ * The wanted port if it is free; else a free one, unless the port was asked for by name: then throws `site.port-busy` or
+ * `site.port-refused`.
+ */
 export async function choosePort(wanted: number, asked: boolean): Promise<{ port: number; busy: boolean }> {
-  if (await isFreePort(wanted)) return { port: wanted, busy: false };
-  if (asked)
-    throw new InfraDevError("conflict", {
-      code: "site.port-busy",
-      message: `port ${wanted} is in use`,
-      where: `127.0.0.1:${wanted}`,
-      rule: "the site listens on a port of its own",
-      remedy: `end the program that listens there, or choose another with --port`,
-    });
-  return { port: await freePort(), busy: true };
+  const reason = await probePort(wanted);
+  if (reason === null) return { port: wanted, busy: false };
+  if (!asked) return { port: await freePort(), busy: true };
+  if (reason === "EADDRINUSE") throw portBusy(wanted);
+  throw new InfraDevError("unavailable", {
+    code: "site.port-refused",
+    message: `the system does not let this user listen on port ${wanted} (${reason})`,
+    where: `127.0.0.1:${wanted}`,
+    rule: "ports below 1024 are kept for the system's own services",
+    remedy: "choose a port from 1024 on with --port",
+  });
 }
 
-/** Runs a command of the repository to its end and returns what it printed; its failure is an error that quotes it. */
+function portBusy(port: number): InfraDevError {
+  return new InfraDevError("conflict", {
+    code: "site.port-busy",
+    message: `port ${port} is in use`,
+    where: `127.0.0.1:${port}`,
+    rule: "the site listens on a port of its own",
+    remedy: "end the program that listens there, or choose another port with --port",
+  });
+}
+
+/**
+ * Runs a command of the repository to its end and returns its stdout; an exit code that is not accepted is an error that
+ * quotes what it printed.
+ */
 export async function runCommand(
   name: string,
   command: string[],
   env: Record<string, string>,
   logFile: string,
+  acceptedCodes: readonly number[] = [0],
 ): Promise<string> {
   const lines: string[] = [];
-  const program = startProgram({ command, env, logFile, onLine: (line) => lines.push(line) });
+  const output: string[] = [];
+  const program = startProgram({
+    command,
+    env,
+    logFile,
+    onLine: (line, stream) => {
+      lines.push(line);
+      if (stream === "stdout") output.push(line);
+    },
+  });
   const code = await program.exit;
-  if (code !== 0)
+  if (code === null || !acceptedCodes.includes(code))
     throw new InfraDevError("internal", {
       code: "demo.command-failed",
       message: `${name} failed (exit code ${code}): ${lines.slice(-12).join("\n")}`,
       where: logFile,
       remedy: "read what the command says above",
     });
-  return lines.join("\n");
+  return output.join("\n");
 }
 
 function tailOf(file: string): string {
