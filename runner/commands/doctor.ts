@@ -18,11 +18,15 @@ export function registerDoctor(program: Command): void {
     .command("doctor")
     .description("say what this host can run, and what is missing with its remedy")
     .option("--data <dir>", "the runner's data folder", defaultDataDir)
+    .option("--install-pytest", "where only pytest is missing, install it into the data folder first")
     .option("--json", "one JSON document on stdout")
-    .action((options: { data: string; json?: boolean }) =>
+    .action((options: { data: string; installPytest?: boolean; json?: boolean }) =>
       runCommand(options, async (output) => {
         output.status("looking at this host");
-        const examination = await examineHost({ dataDir: resolve(options.data) });
+        const examination = await examineHost({
+          dataDir: resolve(options.data),
+          installPytest: options.installPytest === true,
+        });
         for (const check of examination.checks) {
           output.line(`${markOf(output, check.state)}  ${check.label.padEnd(20)}  ${check.found}`);
           if (check.remedy !== null) output.line(`${" ".repeat(31)}→ ${check.remedy}`);

@@ -3,23 +3,37 @@ import { access, mkdir, readFile, statfs } from "node:fs/promises";
 import { cpus, platform, tmpdir, totalmem } from "node:os";
 import { InfraDevError } from "@/lib/contract/errors";
 import { checkBwrap } from "../executors/bwrap";
-import { resolvePython } from "../grading/python-runtime";
+import { ensurePython, resolvePython } from "../grading/python-runtime";
 import { capture } from "../processes/capture";
 import { formatBytes } from "../terminal/output";
 import { listGpus } from "./gpus";
 
 /** `ok`; `note`: absent and not needed for CPU ranks; `missing`: grading cannot run without it. */
 type CheckState = "ok" | "note" | "missing";
-type HostCheck = { id: string; label: string; state: CheckState; found: string; remedy: string | null };
+type HostCheck = {
+  id: string;
+  label: string;
+  state: CheckState;
+  found: string;
+  remedy: string | null;
+  /** Code of the error that a command ends with here, and the place that it names; null where nothing is wrong. */
+  code: string | null;
+  where: string | null;
+};
 export type Examination = {
   checks: HostCheck[];
   /** What this host can run, in words, and for programs. */
   can: { gradeSandboxed: boolean; gradeUnsandboxed: boolean; gpus: number; verify: boolean; sentence: string };
 };
 
-type Finding = Omit<HostCheck, "id" | "label">;
+type Finding = Pick<HostCheck, "state" | "found" | "remedy"> & { code?: string; where?: string | null };
 const ok = (found: string): Finding => ({ state: "ok", found, remedy: null });
 const missing = (found: string, remedy: string): Finding => ({ state: "missing", found, remedy });
+const missingFor = ({ code, problem }: InfraDevError, otherwise: string): Finding => ({
+  ...missing(problem.message, problem.remedy ?? otherwise),
+  code,
+  where: problem.where ?? null,
+});
 const note = (found: string, remedy: string): Finding => ({ state: "note", found, remedy });
 
 const minimumNode = [20, 19] as const;
@@ -37,17 +51,19 @@ function examineNode(): Finding {
   return atLeast(version, minimumNode) ? ok(version) : missing(version, "install Node.js 20.19 or newer");
 }
 
-async function examinePython(): Promise<{ python: Finding; pytest: Finding; torch: Finding; usable: boolean }> {
+async function examinePython(
+  installPytest: boolean,
+): Promise<{ python: Finding; pytest: Finding; torch: Finding; usable: boolean }> {
   const torchNote = note("not installed", "needed by tasks that use torch only");
   try {
-    const found = await resolvePython();
+    const found = await (installPytest ? ensurePython() : resolvePython());
     const python = ok(`${found.version} (${found.executable}, from ${found.source})`);
     const torch = found.torch === null ? torchNote : ok(found.torch);
     return { python, pytest: ok(found.pytest), torch, usable: true };
   } catch (error) {
     if (!(error instanceof InfraDevError)) throw error;
-    const finding = missing(error.problem.message, error.problem.remedy ?? "install Python 3.10 or newer with pytest");
-    const aboutPytest = error.code.endsWith("pytest");
+    const finding = missingFor(error, "install Python 3.10 or newer with pytest");
+    const aboutPytest = /pytest$|no-venv$|install$/.test(error.code);
     const python = aboutPytest ? ok(error.problem.where ?? "found") : finding;
     const pytest = aboutPytest ? finding : missing("no Python to look in", "install Python first");
     return { python, pytest, torch: torchNote, usable: false };
@@ -60,7 +76,7 @@ async function examineBwrap(): Promise<Finding> {
     return ok(`${version} (${program}), a sandbox starts`);
   } catch (error) {
     if (!(error instanceof InfraDevError)) throw error;
-    return missing(error.problem.message, error.problem.remedy ?? "install bubblewrap");
+    return missingFor(error, "install bubblewrap");
   }
 }
 
@@ -98,20 +114,23 @@ async function examineSpace(folder: string, wanted: number, remedy: string): Pro
     const stats = await statfs(folder);
     const free = stats.bavail * stats.bsize;
     const found = `${formatBytes(free)} free in ${folder}`;
-    return free >= wanted ? ok(found) : missing(`${found}, ${formatBytes(wanted)} wanted`, remedy);
+    if (free >= wanted) return ok(found);
+    return { ...missing(`${found}, ${formatBytes(wanted)} wanted`, remedy), where: folder };
   } catch (error) {
-    return missing(`${folder}: ${(error as NodeJS.ErrnoException).code ?? "cannot be read"}`, remedy);
+    const code = (error as NodeJS.ErrnoException).code ?? "cannot be read";
+    return { ...missing(`${folder}: ${code}`, remedy), where: folder };
   }
 }
 
-async function examineWritable(folder: string): Promise<Finding> {
+/** `another`: how to name another folder. */
+async function examineWritable(folder: string, another: string): Promise<Finding> {
   try {
     await mkdir(folder, { recursive: true });
     await access(folder, constants.W_OK);
-    return await examineSpace(folder, diskBytes, "free disk space, or give another folder with --data");
+    return await examineSpace(folder, diskBytes, `free disk space, or ${another}`);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "cannot be written";
-    return missing(`${folder}: ${code}`, "give a folder that can be written with --data");
+    return { ...missing(`${folder}: ${code}`, `make the folder writable, or ${another}`), where: folder };
   }
 }
 
@@ -128,9 +147,12 @@ async function examineGpus(): Promise<{ finding: Finding; count: number }> {
   return { finding: ok(`${text}, driver ${gpus[0]?.driver}`), count: gpus.length };
 }
 
-/** Looks at everything that grading needs of this host. Starts nothing but what answers within seconds. */
-export async function examineHost(options: { dataDir: string }): Promise<Examination> {
-  const python = await examinePython();
+/**
+ * Looks at everything that grading needs of this host. Starts nothing but what answers within seconds, unless pytest is
+ * to be installed where only pytest is missing.
+ */
+export async function examineHost(options: { dataDir: string; installPytest: boolean }): Promise<Examination> {
+  const python = await examinePython(options.installPytest);
   const gpus = await examineGpus();
   const entries: [string, string, Finding][] = [
     ["node", "Node.js", examineNode()],
@@ -142,12 +164,20 @@ export async function examineHost(options: { dataDir: string }): Promise<Examina
     ["namespaces", "user namespaces", await examineNamespaces()],
     ["cgroups", "control groups", await examineControlGroups()],
     ["cpu", "CPU and memory", ok(`${cpus().length} × ${cpus()[0]?.model ?? "CPU"}, ${formatBytes(totalmem())}`)],
-    ["disk", "space for checkouts", await examineSpace(tmpdir(), diskBytes, "free disk space, or set TMPDIR")],
-    ["data", "data folder", await examineWritable(options.dataDir)],
+    ["disk", "space for checkouts", await examineWritable(tmpdir(), "name another one with TMPDIR")],
+    ["data", "data folder", await examineWritable(options.dataDir, "give another one with --data")],
     ["shm", "shared memory", await examineSpace("/dev/shm", sharedMemoryBytes, "mount /dev/shm with at least 64 MiB")],
     ["gpus", "GPUs", gpus.finding],
   ];
-  const checks = entries.map(([id, label, finding]): HostCheck => ({ id, label, ...finding }));
+  const checks = entries.map(
+    ([id, label, finding]): HostCheck => ({
+      id,
+      label,
+      ...finding,
+      code: finding.state === "missing" ? (finding.code ?? `host.${id}`) : null,
+      where: finding.where ?? null,
+    }),
+  );
   const isOk = (...ids: string[]) => ids.every((id) => checks.find((check) => check.id === id)?.state === "ok");
   const gradeUnsandboxed = isOk("node", "python", "pytest", "git", "disk");
   const gradeSandboxed = gradeUnsandboxed && isOk("bwrap", "namespaces");

@@ -16,7 +16,7 @@ const runnerMount: Mount = { hostPath: launcherFolder, name: "runner" };
 const systemFiles = ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime"];
 
 function findBwrap(): string | null {
-  for (const folder of environment.path.split(delimiter).concat("/usr/bin")) {
+  for (const folder of environment.path.split(delimiter)) {
     const program = join(folder, "bwrap");
     if (folder !== "" && existsSync(program)) return program;
   }
@@ -67,7 +67,7 @@ function unavailable(message: string, remedy: string): InfraDevError {
     code: "executor.bwrap-unavailable",
     message,
     where: "executor 'bwrap'",
-    rule: "the sandbox needs bubblewrap and user namespaces",
+    rule: "the sandbox needs bubblewrap and user namespaces; --executor process does without, for development",
     remedy,
   });
 }
@@ -77,19 +77,21 @@ export async function checkBwrap(): Promise<{ program: string; version: string }
   const program = findBwrap();
   if (program === null) {
     throw unavailable(
-      "bubblewrap is not installed",
-      "install it (Debian and Ubuntu: apt install bubblewrap), or use --executor process for development",
+      "bubblewrap is not installed: there is no bwrap in PATH",
+      "install it (Debian and Ubuntu: apt install bubblewrap)",
     );
   }
   const tried = await capture(
     program,
     [...isolation, ...systemArguments([]), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "/bin/sh", "-c", ":"],
     { env: { PATH: "/usr/bin:/bin" }, timeoutMs: 20_000 },
-  );
+  ).catch((cause: NodeJS.ErrnoException) => {
+    throw unavailable(`bubblewrap cannot be started (${cause.code ?? cause.message})`, `mend or reinstall ${program}`);
+  });
   if (tried.code !== 0) {
     throw unavailable(
-      `bubblewrap cannot make a sandbox here: ${tried.stderr.trim().split("\n")[0] ?? "no message"}`,
-      "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0), or use --executor process for development",
+      `bubblewrap cannot make a sandbox here: ${tried.stderr.trim().split("\n")[0] || "no message"}`,
+      "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)",
     );
   }
   const version = await capture(program, ["--version"], { timeoutMs: 10_000 });

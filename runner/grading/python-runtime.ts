@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { mkdir, rm } from "node:fs/promises";
+import { delimiter, join, resolve } from "node:path";
 import { InfraDevError } from "@/lib/contract/errors";
 import { environment } from "../environment";
 import { capture } from "../processes/capture";
@@ -19,17 +19,24 @@ export type PythonRuntime = {
 };
 
 export type PythonOptions = {
-  /** Where `.data/` lies; the working directory by default. */
+  /** Where `.data/` lies unless `INFRADEV_DATA_DIR` names another folder; the working directory by default. */
   root?: string;
   env?: NodeJS.ProcessEnv;
 };
 
 const minimum = [3, 10] as const;
-const venvFolder = (options: PythonOptions): string => join(options.root ?? process.cwd(), ".data", "python");
+const variablesOf = (options: PythonOptions): NodeJS.ProcessEnv => options.env ?? environment.variables;
+const venvFolder = (options: PythonOptions): string =>
+  resolve(options.root ?? process.cwd(), variablesOf(options).INFRADEV_DATA_DIR || ".data", "python");
 const venvPython = (options: PythonOptions): string => join(venvFolder(options), "bin", "python");
 
 const probe = `
-import json, os, site, sys, sysconfig
+import json, os, sys
+if sys.version_info < (3, 8):
+    nothing = {"pytest": None, "torch": None, "folders": []}
+    print(json.dumps(dict(nothing, version=list(sys.version_info[:3]), executable=sys.executable)))
+    sys.exit()
+import site, sysconfig
 from importlib import metadata
 def version(name):
     try:
@@ -63,9 +70,10 @@ type Probed = {
 async function probePython(program: string): Promise<Probed | { failure: string }> {
   try {
     const result = await capture(program, ["-s", "-B", "-c", probe], { timeoutMs: 60_000, cwd: "/" });
-    if (result.code !== 0) return { failure: result.stderr.trim().split("\n").at(-1) ?? "it ended with an error" };
+    if (result.code !== 0) return { failure: lastLine(result.stderr) };
     return JSON.parse(result.stdout) as Probed;
   } catch (cause) {
+    if (cause instanceof SyntaxError) return { failure: "it does not answer as a Python does" };
     const code = (cause as NodeJS.ErrnoException).code;
     return { failure: code === "ENOENT" ? "there is no such program" : `it cannot be started (${code ?? cause})` };
   }
@@ -122,7 +130,7 @@ function runtimeOf(probed: Probed, source: PythonRuntime["source"], program: str
 const found = new Map<string, Promise<PythonRuntime>>();
 
 async function findPython(options: PythonOptions): Promise<PythonRuntime> {
-  const env = options.env ?? environment.variables;
+  const env = variablesOf(options);
   const chosen = env.INFRADEV_PYTHON;
   if (chosen) {
     const probed = await probePython(chosen);
@@ -171,13 +179,13 @@ async function findPython(options: PythonOptions): Promise<PythonRuntime> {
 }
 
 /**
- * Finds the Python that runs the ranks: `INFRADEV_PYTHON`, else the environment under `.data/python`, else the first
- * python3 in PATH that has pytest. Looks once per process. Throws `python.missing`, `python.too-old`,
+ * Finds the Python that runs the ranks: `INFRADEV_PYTHON`, else the environment `python` of the data folder, else the
+ * first python3 in PATH that has pytest. Looks once per process. Throws `python.missing`, `python.too-old`,
  * `python.no-pytest`, `python.old-pytest` or `python.unusable` with the remedy.
  */
 export function resolvePython(options: PythonOptions = {}): Promise<PythonRuntime> {
-  const env = options.env ?? environment.variables;
-  const key = JSON.stringify([options.root ?? process.cwd(), env.INFRADEV_PYTHON, env.PATH]);
+  const env = variablesOf(options);
+  const key = JSON.stringify([venvFolder(options), env.INFRADEV_PYTHON, env.PATH]);
   let search = found.get(key);
   if (search === undefined) {
     search = findPython(options);
@@ -188,8 +196,9 @@ export function resolvePython(options: PythonOptions = {}): Promise<PythonRuntim
 }
 
 /**
- * Like `resolvePython`, and where only pytest is missing, makes the environment `.data/python` with
- * `python3 -m venv` and installs pytest there. Throws `python.no-venv` or `python.install` where that fails.
+ * Like `resolvePython`, and where only pytest is missing, makes the environment `python` of the data folder with
+ * `python3 -m venv` and installs pytest there. Throws `python.no-venv` or `python.install` where that fails, and leaves
+ * no environment behind then.
  */
 export async function ensurePython(options: PythonOptions = {}): Promise<PythonRuntime> {
   try {
@@ -198,18 +207,21 @@ export async function ensurePython(options: PythonOptions = {}): Promise<PythonR
     const mendable =
       error instanceof InfraDevError &&
       (error.code === "python.no-pytest" || error.code === "python.old-pytest") &&
-      !(options.env ?? environment.variables).INFRADEV_PYTHON;
+      !variablesOf(options).INFRADEV_PYTHON;
     if (!mendable) throw error;
     const folder = venvFolder(options);
     const base = error.problem.where ?? "python3";
     await mkdir(join(folder, ".."), { recursive: true });
-    const made = await capture(base, ["-m", "venv", folder], { timeoutMs: 180_000 });
+    const otherwise =
+      "install pytest for this Python yourself (Debian and Ubuntu: apt install python3-pytest), or set INFRADEV_PYTHON to a Python with pytest";
+    const made = await capture(base, ["-m", "venv", "--clear", folder], { timeoutMs: 180_000 });
     if (made.code !== 0) {
+      await rm(folder, { recursive: true, force: true });
       throw unusable(
         "python.no-venv",
-        `a virtual environment could not be made: ${lastLine(made.stderr || made.stdout)}`,
-        folder,
-        "install the venv module (Debian and Ubuntu: apt install python3-venv), or set INFRADEV_PYTHON",
+        `${error.message}, and a virtual environment for it could not be made: ${firstLine(made.stderr || made.stdout)}`,
+        base,
+        `install the venv module (Debian and Ubuntu: apt install python3-venv); or ${otherwise}`,
       );
     }
     const python = venvPython(options);
@@ -217,11 +229,12 @@ export async function ensurePython(options: PythonOptions = {}): Promise<PythonR
       timeoutMs: 300_000,
     });
     if (installed.code !== 0) {
+      await rm(folder, { recursive: true, force: true });
       throw unusable(
         "python.install",
-        `pytest could not be installed: ${lastLine(installed.stderr)}`,
-        folder,
-        `check that a package index can be reached, then: ${python} -m pip install pytest`,
+        `${error.message}, and it could not be installed: ${lastLine(installed.stderr)}`,
+        base,
+        `let pip reach a package index (PIP_INDEX_URL names another one); or ${otherwise}`,
       );
     }
     found.clear();
@@ -229,4 +242,5 @@ export async function ensurePython(options: PythonOptions = {}): Promise<PythonR
   }
 }
 
-const lastLine = (text: string): string => text.trim().split("\n").at(-1) ?? "no message";
+const firstLine = (text: string): string => text.trim().split("\n")[0] || "no message";
+const lastLine = (text: string): string => text.trim().split("\n").at(-1) || "no message";
