@@ -20,7 +20,7 @@ export interface Figure {
 }
 
 /** Linear interpolation between order statistics (type 7 of Hyndman and Fan 1996). `share` lies within 0 to 1. */
-export function quantile(values: readonly number[], share: number): number {
+function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const position = (sorted.length - 1) * share;
   const low = sorted[Math.floor(position)];

@@ -14,7 +14,7 @@ import { generateKeyPair } from "../lib/evidence/keys";
 import { makeTestManifest, testHost } from "../lib/evidence/testing";
 import { type Random, seededRandom } from "../lib/stats/random";
 
-export const syntheticSuite = { slug: "synthetic-suite", version: "1.0" };
+const syntheticSuite = { slug: "synthetic-suite", version: "1.0" };
 
 /** Tests of each task: the first ones official, the others probes. */
 const officialTests = 12;
