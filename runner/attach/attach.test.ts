@@ -37,7 +37,8 @@ const bundleBytes = Buffer.alloc(300_000, "evidence of one grading ");
 /** Writes a bundle of fixed bytes, after what the test wants to happen meanwhile. */
 const gradeAfter =
   (meanwhile: (signal: AbortSignal) => Promise<void> = async () => undefined): GradeJob =>
-  async ({ out, signal, onProgress }) => {
+  async ({ out, signal, onProgress, workDir }) => {
+    expect(await readdir(workDir)).toEqual([]);
     onProgress("official-2: 1 of 2");
     await meanwhile(signal);
     await writeFile(out, bundleBytes);
@@ -286,7 +287,15 @@ describe("a runner against a server", () => {
       });
       if (claimed === null) throw new Error("a job is offered");
       const spec = JSON.parse(Buffer.from(claimed.payload, "base64").toString());
-      await data.recordJob({ ...ready, spec, envelope: claimed, stage: "running", starts, outcome: null });
+      const folder = await data.recordJob({
+        ...ready,
+        spec,
+        envelope: claimed,
+        stage: "running",
+        starts,
+        outcome: null,
+      });
+      await writeFile(join(folder.workDir, "half-made"), "");
     }
     await mkdir(join(data.dir, "jobs", "half-made"), { recursive: true });
 

@@ -296,6 +296,7 @@ export async function recoverJobs(context: JobContext): Promise<JobEnd[]> {
 async function resumeJob(context: JobContext, job: JobState): Promise<JobEnd> {
   context.say(`${job.spec.task.slug}: the runner ended while it graded; grading anew under the same lease`);
   try {
+    await rm(context.data.folderOf(job.spec.lease.id).workDir, { recursive: true, force: true });
     return await runJob(context, job.envelope, job.starts + 1);
   } catch (error) {
     if (!(error instanceof InfraDevError)) throw error;
