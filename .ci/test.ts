@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { freePort, startEmbedded } from "../db/embedded";
-import { startProgram, startSite } from "../e2e/stack";
+import { copyBuild, removeBuildCopy, startProgram, startSite } from "../e2e/stack";
 
 interface Count {
   passed: number;
@@ -113,7 +113,8 @@ async function browser(): Promise<Count> {
   const report = join(work, "playwright.json");
   const database = await startEmbedded({ dataDir });
   try {
-    const site = await startSite({ databaseUrl: database.url, dataDir, port: await freePort() });
+    const distDir = await copyBuild();
+    const site = await startSite({ databaseUrl: database.url, dataDir, port: await freePort(), distDir });
     try {
       const code = await pass("playwright", ["npx", "playwright", "test", "--config", "e2e/playwright.config.ts"], {
         INFRADEV_BASE_URL: site.url,
@@ -125,6 +126,7 @@ async function browser(): Promise<Count> {
       return judged({ passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped }, code);
     } finally {
       await site.stop();
+      removeBuildCopy(distDir);
     }
   } finally {
     await database.stop();

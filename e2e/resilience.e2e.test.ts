@@ -8,7 +8,17 @@ import { createDatabase, type DatabaseHandle } from "../db/client";
 import { type EmbeddedServer, freePort, startEmbedded } from "../db/embedded";
 import { migrateDatabase } from "../db/migrate";
 import { seedDatabase } from "../db/seed/seed";
-import { buildSite, type Program, repositoryRoot, runCommand, type Site, startProgram, startSite } from "./stack";
+import {
+  buildSite,
+  copyBuild,
+  type Program,
+  removeBuildCopy,
+  repositoryRoot,
+  runCommand,
+  type Site,
+  startProgram,
+  startSite,
+} from "./stack";
 
 /** Kills of each program; the long form raises it. */
 const kills = Number(process.env["INFRADEV_KILLS"] ?? 2);
@@ -24,6 +34,7 @@ let server: EmbeddedServer;
 let database: DatabaseHandle;
 let site: Site;
 let port: number;
+let distDir: string;
 
 const env = () => ({ DATABASE_URL: server.url, INFRADEV_DATA_DIR: dataDir });
 const admin = (...args: string[]) =>
@@ -56,8 +67,9 @@ beforeAll(async () => {
   );
   await admin("suite", "import", pack);
   await buildSite({ databaseUrl: server.url, dataDir });
+  distDir = await copyBuild();
   port = await freePort();
-  site = await startSite({ databaseUrl: server.url, dataDir, port });
+  site = await startSite({ databaseUrl: server.url, dataDir, port, distDir });
   database = createDatabase(server.url, { max: 2 });
 });
 
@@ -65,6 +77,7 @@ afterAll(async () => {
   await database.close();
   await site.stop();
   await server.stop();
+  removeBuildCopy(distDir);
   rmSync(dataDir, { recursive: true, force: true });
 });
 
@@ -78,7 +91,11 @@ async function submitGold(): Promise<string> {
 }
 
 let token: string | null = null;
+/** What the attached runner said since the last look; it says what it does before it does it. */
+const said: string[] = [];
+const heard = (what: RegExp) => async () => said.splice(0).some((line) => what.test(line));
 async function attach(): Promise<Program> {
+  said.length = 0;
   token ??= (JSON.parse(await admin("token", "mint", "--trusted")) as { token: string }).token;
   return startProgram({
     command: [
@@ -96,14 +113,9 @@ async function attach(): Promise<Program> {
     ],
     env: { INFRADEV_DATA_DIR: dataDir },
     logFile: join(logs, "runner.log"),
+    onLine: (line) => said.push(line),
   });
 }
-
-const leasesIn = async (state: string): Promise<number> => {
-  const [row] =
-    await database.sql`select count(*)::int as n from lease where state = 'active' and job_state = ${state}`;
-  return row?.["n"] as number;
-};
 
 async function until(what: string, holds: () => Promise<boolean>, seconds = 120): Promise<void> {
   for (let waited = 0; waited < seconds * 1000; waited += 25) {
@@ -142,55 +154,69 @@ async function expectWhole(submissionId: string): Promise<void> {
   expect(gaps?.["n"]).toBe(gaps?.["next"]);
 }
 
+/** Six gradings bear a few kills; more kills take more submissions. */
+const killsPerSubmission = 2;
+
+async function throughKills(
+  killOnce: (submission: string) => Promise<void>,
+  finish: () => Promise<void>,
+): Promise<void> {
+  for (let left = kills; left > 0; left -= killsPerSubmission) {
+    const submission = await submitGold();
+    for (let kill = 0; kill < Math.min(left, killsPerSubmission); kill++) await killOnce(submission);
+    await finish();
+    await expectWhole(submission);
+  }
+}
+
+/** Ends a program of the system while a runner delivers what it graded, and starts it again. */
+async function whileDelivering(killAndRestart: () => Promise<void>): Promise<void> {
+  let program: Program | null = null;
+  await throughKills(
+    async () => {
+      program ??= await attach();
+      await until("a bundle is delivered", heard(/required tests pass/));
+      await sleep(random() * 300);
+      await killAndRestart();
+    },
+    async () => {
+      expect(await program?.exit).toBe(0);
+      program = null;
+    },
+  );
+}
+
 describe("after a kill the work goes on, nothing is counted twice or lost", () => {
   it("the runner, while it grades", async () => {
-    const submission = await submitGold();
-    for (let kill = 0; kill < kills; kill++) {
-      const program = await attach();
-      await until("a grading runs", async () => (await leasesIn("running")) > 0);
-      await sleep(random() * 2000);
-      await program.stop("SIGKILL");
-      expect(sandboxesOf(program.pid)).toEqual([]);
-    }
-    expect(await (await attach()).exit).toBe(0);
-    await expectWhole(submission);
+    await throughKills(
+      async () => {
+        const program = await attach();
+        await until("a grading runs", heard(/: grading [0-9a-f-]{36}/));
+        await sleep(random() * 2000);
+        await program.stop("SIGKILL");
+        await until("its sandboxes are gone", async () => sandboxes().length === 0, 10);
+      },
+      async () => expect(await (await attach()).exit).toBe(0),
+    );
   });
 
-  it("the site, while it ingests", async () => {
-    const submission = await submitGold();
-    const program = await attach();
-    for (let kill = 0; kill < kills; kill++) {
-      await until("a bundle arrives", async () => (await leasesIn("uploading")) > 0);
-      await sleep(random() * 300);
+  it("the site, while it ingests", () =>
+    whileDelivering(async () => {
       await site.stop("SIGKILL");
-      site = await startSite({ databaseUrl: server.url, dataDir, port });
-    }
-    expect(await program.exit).toBe(0);
-    await expectWhole(submission);
-  });
+      site = await startSite({ databaseUrl: server.url, dataDir, port, distDir });
+    }));
 
-  it("Postgres, while it commits", async () => {
-    const submission = await submitGold();
-    const program = await attach();
-    for (let kill = 0; kill < kills; kill++) {
-      await until("a bundle arrives", async () => (await leasesIn("uploading")) > 0);
-      await sleep(random() * 300);
+  it("Postgres, while it commits", () =>
+    whileDelivering(async () => {
       process.kill(server.pid, "SIGKILL");
       server = await startEmbedded({ dataDir });
-    }
-    expect(await program.exit).toBe(0);
-    await expectWhole(submission);
-  });
+    }));
 });
 
-/** Sandboxes that a killed runner left behind: none may outlive it. */
-function sandboxesOf(runnerPid: number): string[] {
-  const listed = execFileSync("ps", ["-eo", "pid,pgid,args"], { encoding: "utf8" });
-  return listed
-    .split("\n")
-    .filter(
-      (line) => line.includes(dataDir) && /bwrap|infradev_launch/.test(line) && !line.includes(`${runnerPid} ps`),
-    );
+/** Processes of gradings under this test's folder. */
+function sandboxes(): string[] {
+  const listed = execFileSync("ps", ["-eo", "args"], { encoding: "utf8" });
+  return listed.split("\n").filter((line) => line.includes(dataDir) && /bwrap|infradev_launch/.test(line));
 }
 
 /** mulberry32: a small seeded generator of numbers in [0, 1). */
