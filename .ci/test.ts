@@ -83,13 +83,12 @@ async function vitest(project: string): Promise<Count> {
     `--outputFile.json=${report}`,
   ]);
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
-    readFileSync(report, "utf8"),
-  ) as Record<string, number>;
-  return judged(
-    { passed: numPassedTests ?? 0, failed: numFailedTests ?? 0, skipped: (numPendingTests ?? 0) + (numTodoTests ?? 0) },
-    code,
-  );
+  const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(readFileSync(report, "utf8")) as {
+    numPassedTests: number;
+    numFailedTests: number;
+    numPendingTests: number;
+  };
+  return judged({ passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests }, code);
 }
 
 async function lines(name: string, command: string[], env: Record<string, string> = {}): Promise<Count> {

@@ -1,4 +1,4 @@
-import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
@@ -6,7 +6,7 @@ import { request } from "undici";
 import { freePort } from "../db/embedded";
 import { seedDatabase } from "../db/seed/seed";
 import { createTestDatabase, startTestServer } from "../db/testing";
-import { buildSite, repositoryRoot, startSite } from "../e2e/stack";
+import { buildSite, copyBuild, removeBuildCopy, repositoryRoot, startSite } from "../e2e/stack";
 import { type Figure, interleave, median, quartilesOf, ratiosOf } from "./figure";
 import { load } from "./load";
 import type { Session } from "./session";
@@ -95,17 +95,10 @@ async function prepareSite(session: Session) {
   session.say("filling the synthetic board");
   await fillSyntheticBoard(database.url, size);
   // The site writes pages that it renders again into its build, and made-up rows have no place in the real one.
-  const distDir = `.next-bench-${process.pid}`;
-  const copy = join(repositoryRoot, distDir);
-  session.defer(() => rm(copy, { recursive: true, force: true }));
-  const built = join(repositoryRoot, ".next");
-  await cp(built, copy, {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: (path) => path !== join(built, "cache") && path !== join(built, "dev"),
-  });
+  const distDir = await copyBuild();
+  session.defer(() => removeBuildCopy(distDir));
   // Static files are listed when the site starts and read when they are asked for: the page's bytes come later.
-  const twinFile = join(copy, "static", "bench", "page.html");
+  const twinFile = join(repositoryRoot, distDir, "static", "bench", "page.html");
   await mkdir(dirname(twinFile), { recursive: true });
   await writeFile(twinFile, "");
   const site = await startSite({ databaseUrl: database.url, dataDir, port: await freePort(), distDir });
