@@ -408,7 +408,9 @@ function problemOf(error: unknown): InfraDevError | null {
   const full = [resolveDataDir(undefined), repositoryRoot, tmpdir()].find(
     (folder) => existsSync(folder) && freeBytes(folder) < nothingFreeBytes,
   );
-  if ((full && !(error instanceof InfraDevError && error.code === "demo.disk-full")) || code === "ENOSPC")
+  // What was found wrong before anything ran has its own reason.
+  const ofItsOwn = error instanceof InfraDevError && error.kind !== "internal" && !error.code.startsWith("database.");
+  if ((full && !ofItsOwn) || code === "ENOSPC")
     return new InfraDevError("unavailable", {
       code: "demo.disk-full",
       message: `the disk became full while the demo ran: ${message}`,

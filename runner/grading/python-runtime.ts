@@ -152,7 +152,7 @@ async function findPython(options: PythonOptions): Promise<PythonRuntime> {
     }
   }
   const failures: string[] = [];
-  let tooOld: Probed | null = null;
+  let tooOld: { probed: Probed; program: string } | null = null;
   let bare: Probed | null = null;
   const names = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
   const onPath = (env.PATH ?? "").split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
@@ -164,12 +164,12 @@ async function findPython(options: PythonOptions): Promise<PythonRuntime> {
     seen.add(real);
     const probed = await probePython(program);
     if ("failure" in probed) failures.push(`${program}: ${probed.failure}`);
-    else if (oldPython(probed)) tooOld = probed;
+    else if (oldPython(probed)) tooOld ??= { probed, program };
     else if (probed.pytest === null) bare ??= probed;
     else return runtimeOf(probed, "PATH", program);
   }
   if (bare !== null) return runtimeOf(bare, "PATH", bare.executable);
-  if (tooOld !== null) return runtimeOf(tooOld, "PATH", tooOld.executable);
+  if (tooOld !== null) return runtimeOf(tooOld.probed, "PATH", tooOld.program);
   throw unusable(
     "python.missing",
     failures.length > 0 ? `no Python works here: ${failures[0]}` : "there is no python3 in PATH",
