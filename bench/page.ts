@@ -96,7 +96,7 @@ async function prepareSite(session: Session) {
   await fillSyntheticBoard(database.url, size);
   // The site writes pages that it renders again into its build, and made-up rows have no place in the real one.
   const distDir = await copyBuild();
-  session.defer(() => removeBuildCopy(distDir));
+  session.defer(async () => removeBuildCopy(distDir));
   // Static files are listed when the site starts and read when they are asked for: the page's bytes come later.
   const twinFile = join(repositoryRoot, distDir, "static", "bench", "page.html");
   await mkdir(dirname(twinFile), { recursive: true });
