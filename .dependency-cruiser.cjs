@@ -9,7 +9,16 @@ const places = {
   "db/schema": ["db/schema", "lib/contract"],
   "db/queries": ["db/queries", "db/schema", "db/client", "lib/contract", "lib/stats"],
   db: ["db", "lib/contract"],
-  "lib/server": ["lib/server", "lib/contract", "lib/stats", "lib/taxonomy", "lib/evidence", "lib/prepare", "lib/format", "db"],
+  "lib/server": [
+    "lib/server",
+    "lib/contract",
+    "lib/stats",
+    "lib/taxonomy",
+    "lib/evidence",
+    "lib/prepare",
+    "lib/format",
+    "db",
+  ],
   components: ["components", "lib/contract", "lib/prepare", "lib/format", "lib/evidence/browser-verify"],
   app: ["app", "components", "lib/server", "lib/contract", "lib/prepare", "lib/format", "lib/stats"],
   runner: ["runner", "lib/contract", "lib/evidence", "lib/taxonomy"],
@@ -28,7 +37,12 @@ module.exports = {
       from: {
         path: pathOf(place),
         // A more particular place has a rule of its own; tests may reach the test support of other places.
-        pathNot: [...Object.keys(places).filter((other) => other.startsWith(`${place}/`)).map(pathOf), "\\.test\\.tsx?$"],
+        pathNot: [
+          ...Object.keys(places)
+            .filter((other) => other.startsWith(`${place}/`))
+            .map(pathOf),
+          "\\.test\\.tsx?$",
+        ],
       },
       to: { path: ours, pathNot: allowed.map(pathOf) },
     })),
