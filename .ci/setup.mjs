@@ -128,7 +128,14 @@ function installPackages() {
   process.on("exit", release);
   if (current()) return;
   say("installing npm packages (npm ci, about 40 s)");
-  const install = run("npm", ["ci", "--no-fund", "--no-audit", "--loglevel=error"]);
+  const install = run("npm", [
+    "ci",
+    "--include=dev",
+    "--include=optional",
+    "--no-fund",
+    "--no-audit",
+    "--loglevel=error",
+  ]);
   if (install.status !== 0)
     fail({
       code: "setup.npm-failed",
@@ -180,9 +187,13 @@ if (wants.has("--grading")) {
   // Where apt cannot bring it, the runner installs pytest with pip.
   else if (!has(python, ["-m", "pytest", "--version"])) aptInstall(["python3-venv", "python3-pytest"]);
 }
-if (
-  forTests &&
-  !process.env.INFRADEV_CHROMIUM &&
-  !["chromium", "google-chrome", "chromium-browser"].some((name) => has(name))
-)
-  bring(["chromium"], "the site's tests run in a browser", true);
+if (forTests) {
+  if (!process.env.INFRADEV_CHROMIUM && !has("/usr/bin/chromium"))
+    bring(
+      ["chromium"],
+      "the site's tests run in /usr/bin/chromium, or in the browser that INFRADEV_CHROMIUM names",
+      true,
+    );
+  const byHand = ["jq", "openssl"].filter((name) => !has(name, [name === "openssl" ? "version" : "--version"]));
+  if (byHand.length > 0) bring(byHand, "the commands that check a bundle by hand are tested", true);
+}
