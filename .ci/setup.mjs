@@ -150,7 +150,7 @@ function installPackages() {
 
 /** Installs Debian's packages where this user may; true where they are there then. */
 function aptInstall(packages) {
-  if (process.getuid?.() !== 0 || !has("apt-get")) return false;
+  if (process.platform === "win32" || process.getuid() !== 0 || !has("apt-get")) return false;
   say(`installing ${packages.join(", ")} through apt`);
   const apt = (...args) =>
     run("apt-get", [...args], {
