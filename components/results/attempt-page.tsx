@@ -4,14 +4,15 @@ import { LongText } from "@/components/ui/long-text";
 import { ScrollRegion } from "@/components/ui/scroll-region";
 import type { AttemptDetail } from "@/lib/contract/api";
 import { formatDuration, formatInstant } from "@/lib/format/times";
-import { testsOf, verdictOf, verdictSentence } from "@/lib/prepare/attempt";
+import { verdictOf, verdictSentence } from "@/lib/prepare/attempt";
 import { categoryLabels, gradingStatusLabels, taskTypeLabels } from "@/lib/prepare/labels";
+import { outcomeRowsOf } from "@/lib/prepare/outcomes";
 import { boardHrefOf } from "@/lib/prepare/submission";
 import { EvidenceBlock } from "./evidence-block";
 import { FailureList } from "./failure-list";
 import { HostFacts } from "./host-facts";
 import { LaunchTable } from "./launch-table";
-import { OutcomeTable } from "./outcome-table";
+import { OutcomeExplorer } from "./outcome-explorer";
 import { PatchDiff } from "./patch-diff";
 import { ResourceTable } from "./resource-table";
 import { TierBadge } from "./tier-badge";
@@ -84,11 +85,10 @@ function OtherGradings({ detail }: { detail: AttemptDetail }) {
   );
 }
 
-/** One attempt at one task: verdict, outcomes by test and rank, failures, resources, patch, logs, host, evidence. */
+/** One attempt at one task: verdict, failures, outcomes by test and rank, resources, patch, logs, host, evidence. */
 export function AttemptPage({ detail, verify }: { detail: AttemptDetail; verify: ReactNode }) {
   const { submission, task, grading } = detail;
-  const official = testsOf(detail, "official");
-  const probes = testsOf(detail, "probe");
+  const rows = outcomeRowsOf(detail);
   return (
     <>
       <div className="page-head">
@@ -119,14 +119,13 @@ export function AttemptPage({ detail, verify }: { detail: AttemptDetail; verify:
         </p>
       </div>
       <Reason detail={detail} />
-      {detail.tests.length > 0 ? (
+      <FailureList detail={detail} />
+      {rows.length > 0 ? (
         <section aria-labelledby="outcomes">
           <h2 id="outcomes">Outcomes by test and rank</h2>
-          {official.length > 0 ? <OutcomeTable detail={detail} tests={official} kind="official" /> : null}
-          {probes.length > 0 ? <OutcomeTable detail={detail} tests={probes} kind="probe" /> : null}
+          <OutcomeExplorer rows={rows} />
         </section>
       ) : null}
-      <FailureList detail={detail} />
       <ResourceTable detail={detail} />
       <EvidenceBlock detail={detail} verify={verify} />
       <PatchDiff attempt={detail.attempt} />

@@ -136,7 +136,14 @@ export function FailureList({ detail }: { detail: AttemptDetail }) {
   if (failures.length === 0) return null;
   return (
     <section aria-labelledby="failures">
-      <h2 id="failures">Failures</h2>
+      <h2 id="failures">
+        Failures <span className="count">{failures.length}</span>
+      </h2>
+      {failures.length > 3 ? (
+        <p className="aside">
+          <a href="#outcomes">Skip to all outcomes by test and rank</a>
+        </p>
+      ) : null}
       {failures.map((failure) => (
         <Failure key={failure.outcome.id} detail={detail} failure={failure} />
       ))}

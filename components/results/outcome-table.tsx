@@ -1,94 +1,110 @@
+import type { ReactNode } from "react";
 import { ScrollRegion } from "@/components/ui/scroll-region";
-import type { AttemptDetail } from "@/lib/contract/api";
 import type { TestKind } from "@/lib/contract/vocabulary";
+import { missingValue } from "@/lib/format/numbers";
 import { formatDuration } from "@/lib/format/times";
-import { failureAnchor, type ShownTest, splitTestId } from "@/lib/prepare/attempt";
+import { splitTestId } from "@/lib/prepare/attempt";
 import { propertyLabels } from "@/lib/prepare/labels";
+import type { OutcomeRow, OutcomeSort } from "@/lib/prepare/outcomes";
 import { OutcomeStatusText, RankMark } from "./outcome-status";
 
-function TestName({ test, detail }: { test: ShownTest; detail: AttemptDetail }) {
-  const { file, name } = splitTestId(test.outcome.id);
-  const failed = test.outcome.required && test.outcome.status !== "passed";
+const titles: Record<TestKind, string> = { official: "Official tests", probe: "Probes" };
+
+function TestName({ row }: { row: OutcomeRow }) {
+  const { file, name } = splitTestId(row.id);
   return (
     <th scope="row" className="test-name">
-      {failed ? (
-        <a href={`#${failureAnchor(detail, test.outcome.id)}`}>
+      {row.anchor ? (
+        <a href={`#${row.anchor}`}>
           <code>{name}</code>
         </a>
       ) : (
         <code>{name}</code>
       )}
       <small>{file}</small>
-      {test.manifest?.requirement ? <small className="requirement">{test.manifest.requirement}</small> : null}
-      {test.outcome.required ? null : (
-        <small className="requirement">
-          Not required{test.manifest?.notRequiredReason ? `: ${test.manifest.notRequiredReason}` : ""}
-        </small>
+      {row.requirement ? <small className="requirement">{row.requirement}</small> : null}
+      {row.required ? null : (
+        <small className="requirement">Not required{row.notRequiredReason ? `: ${row.notRequiredReason}` : ""}</small>
       )}
     </th>
   );
 }
 
-/** Tests of one kind with what they check and what each rank said. */
-export function OutcomeTable({ detail, tests, kind }: { detail: AttemptDetail; tests: ShownTest[]; kind: TestKind }) {
-  const passed = tests.filter(({ outcome }) => outcome.required && outcome.status === "passed").length;
-  const required = tests.filter(({ outcome }) => outcome.required).length;
+interface Props {
+  kind: TestKind;
+  /** Every test of this kind. */
+  all: readonly OutcomeRow[];
+  /** Those to show, in their order. */
+  shown: readonly OutcomeRow[];
+  /** What stands in the header of a column that sorts. */
+  header: (sort: OutcomeSort, label: ReactNode) => ReactNode;
+  sorted: (sort: OutcomeSort) => "ascending" | "descending" | undefined;
+}
+
+/** Tests of one kind with what they check and what each rank said; nothing where none is to be shown. */
+export function OutcomeTable({ kind, all, shown, header, sorted }: Props) {
+  if (shown.length === 0) return null;
+  const required = all.filter((row) => row.required);
+  const sortable = (sort: OutcomeSort, label: string, className?: string) => (
+    <th scope="col" className={className} aria-sort={sorted(sort)}>
+      {header(
+        sort,
+        <>
+          {label}
+          <span className="sort-mark" aria-hidden="true" />
+        </>,
+      )}
+    </th>
+  );
   return (
-    <ScrollRegion label={kind === "official" ? "Official tests" : "Probes"}>
+    <ScrollRegion label={titles[kind]}>
       <table className="plain outcomes">
         <caption>
-          {kind === "official" ? "Official tests" : "Probes"}{" "}
+          {titles[kind]}{" "}
           <span className="count">
-            {passed} of {required} required pass
+            {required.filter((row) => row.status === "passed").length} of {required.length} required pass
           </span>
         </caption>
         <thead>
           <tr>
-            <th scope="col">Test</th>
-            <th scope="col">Checks</th>
-            <th scope="col">Before, after</th>
-            <th scope="col">Outcome</th>
+            {sortable("test", "Test")}
+            {sortable("checks", "Checks")}
+            {sortable("expectation", "Before, after")}
+            {sortable("outcome", "Outcome")}
             <th scope="col">Ranks</th>
-            <th scope="col" className="num">
-              Time
-            </th>
+            {sortable("time", "Time", "num")}
           </tr>
         </thead>
         <tbody>
-          {tests.map((test) => (
-            <tr key={test.outcome.id}>
-              <TestName test={test} detail={detail} />
+          {shown.map((row) => (
+            <tr key={row.id}>
+              <TestName row={row} />
               <td>
-                {test.manifest ? propertyLabels[test.manifest.property] : "—"}
-                {test.manifest?.condition ? <small>{test.manifest.condition}</small> : null}
+                {row.property ? propertyLabels[row.property] : missingValue}
+                {row.condition ? <small>{row.condition}</small> : null}
               </td>
               <td>
                 <abbr
                   title={
-                    test.outcome.expectation === "f2p"
+                    row.expectation === "f2p"
                       ? "fails before the change, passes after"
                       : "passes before and after the change"
                   }
                 >
-                  {test.outcome.expectation === "f2p" ? "✗ → ✓" : "✓ → ✓"}
+                  {row.expectation === "f2p" ? "✗ → ✓" : "✓ → ✓"}
                 </abbr>
               </td>
               <td>
-                <OutcomeStatusText status={test.outcome.status} />
+                <OutcomeStatusText status={row.status} />
               </td>
               <td>
                 <span className="rank-grid">
-                  {test.outcome.ranks.map((rank) => (
-                    <RankMark
-                      key={rank.rank}
-                      rank={rank.rank}
-                      status={rank.status}
-                      root={rank.rank === test.outcome.rootRank && test.outcome.status !== "passed"}
-                    />
+                  {row.ranks.map(([rank, status]) => (
+                    <RankMark key={rank} rank={rank} status={status} root={rank === row.rootRank} />
                   ))}
                 </span>
               </td>
-              <td className="num">{formatDuration(test.outcome.durationMs)}</td>
+              <td className="num">{formatDuration(row.durationMs)}</td>
             </tr>
           ))}
         </tbody>

@@ -7,6 +7,7 @@ for (const address of [
   "/",
   "/?suite=infradev-mini",
   "/?sort=cost&category=training",
+  "/?suite=infradev-mini&view=pareto",
   "/published",
   "/docs/methodology",
   "/docs/verify",
@@ -16,6 +17,20 @@ for (const address of [
     expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
   });
 }
+
+test("axe finds nothing on the Pareto view, drawn and read", async ({ page }) => {
+  await page.goto("/?view=pareto");
+  const chart = page.getByRole("group", { name: /^Resolved, % against Cost/ });
+  await chart.getByRole("link").first().focus();
+  expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
+});
+
+test("axe finds nothing on outcomes, filtered and sorted", async ({ page, site }) => {
+  const mutant = await site.reference("mutant-1");
+  await page.goto(`/submissions/${mutant.id}/${mutant.attempts[0]?.task}?kind=probe&sort=time`);
+  await expect(page.getByRole("table", { name: /^Official tests/ })).toHaveCount(0);
+  expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
+});
 
 test("axe finds nothing on a submission, reported or graded", async ({ page, site }) => {
   const mutant = await site.reference("mutant-1");

@@ -16,6 +16,13 @@ test("the ranking reads, sorts and filters", async ({ page }) => {
   await expect(page).toHaveURL(/category=rl/);
 });
 
+test("the Pareto view reads as a sentence and a table", async ({ page }) => {
+  await page.goto("/");
+  await page.getByRole("navigation", { name: "View" }).getByRole("link", { name: "Pareto" }).click();
+  await expect(page.getByRole("figure")).toContainText("on the frontier of resolved against cost");
+  await expect(page.getByRole("table", { name: /^Resolved against cost/ }).getByRole("row")).toHaveCount(7);
+});
+
 test("a task reads from its verdict to its patch and evidence", async ({ page, site }) => {
   const mutant = await site.reference("mutant-1");
   await page.goto(`/submissions/${mutant.id}`);
@@ -35,6 +42,7 @@ test("nothing sticks out of the page", async ({ page, site }) => {
   for (const address of [
     "/",
     "/?suite=infradev-mini",
+    "/?view=pareto",
     "/published",
     "/docs/methodology",
     "/docs/verify",

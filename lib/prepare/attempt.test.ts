@@ -11,6 +11,7 @@ import {
   verdictOf,
   verdictSentence,
 } from "./attempt";
+import { outcomeRowsOf } from "./outcomes";
 
 type Grading = NonNullable<AttemptDetail["grading"]>;
 
@@ -111,6 +112,22 @@ describe("tests and failures", () => {
       outcomeOf("c", { status: "failed" }),
     ]);
     expect(testsOf(detail, "official").map(({ outcome }) => outcome.id)).toEqual(["c", "a", "b"]);
+  });
+
+  it("makes rows of both kinds that lead to their failure only where there is one", () => {
+    const rows = outcomeRowsOf(
+      detailOf([
+        outcomeOf("p", { kind: "probe", status: "failed", ranks: [rankOf(1, "failed")], rootRank: 1 }),
+        outcomeOf("a", { durationMs: null }),
+        outcomeOf("b", { required: false, status: "skipped" }),
+      ]),
+    );
+    expect(rows.map(({ id, anchor, rootRank }) => [id, anchor, rootRank])).toEqual([
+      ["a", null, null],
+      ["b", null, null],
+      ["p", "failure-1", 1],
+    ]);
+    expect(rows[2]?.ranks).toEqual([[1, "failed"]]);
   });
 
   it("tells the root rank from those that only followed and those that failed by themselves", () => {

@@ -6,14 +6,14 @@ const bounds = { left: 0, right: 300, top: 0, bottom: 200 };
 
 describe("labels", () => {
   it("stand right of their point, and left of it at the right edge", () => {
-    expect(placeLabels([{ x: 100, y: 100, width: 60 }], bounds)).toEqual([{ x: 109, y: 100, anchor: "start" }]);
-    expect(placeLabels([{ x: 280, y: 100, width: 60 }], bounds)).toEqual([{ x: 271, y: 100, anchor: "end" }]);
+    expect(placeLabels([{ x: 100, y: 100, width: 60 }], bounds)).toEqual([{ x: 113, y: 100, anchor: "start" }]);
+    expect(placeLabels([{ x: 280, y: 100, width: 60 }], bounds)).toEqual([{ x: 267, y: 100, anchor: "end" }]);
   });
 
   it("avoid lines where they can", () => {
     const wall = { left: 129, right: 131, top: 10, bottom: 190 };
     expect(placeLabels([{ x: 100, y: 100, width: 60 }], bounds, [wall])[0]?.anchor).toBe("end");
-    expect(placeLabels([{ x: 20, y: 100, width: 120 }], bounds, [wall])[0]).toEqual({ x: 29, y: 100, anchor: "start" });
+    expect(placeLabels([{ x: 20, y: 100, width: 120 }], bounds, [wall])[0]).toEqual({ x: 33, y: 100, anchor: "start" });
   });
 
   it("are left out where there is no room", () => {

@@ -23,7 +23,7 @@ export interface Box {
 
 const lineHeight = 16;
 const markRadius = 6;
-const gap = 9;
+const gap = 13;
 
 const overlap = (a: Box, b: Box) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 const inside = (a: Box, b: Box) => a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom;

@@ -6,6 +6,7 @@ import type {
   Property,
   TaskType,
   TaskVerdict,
+  TestKind,
   Tier,
 } from "@/lib/contract/vocabulary";
 
@@ -39,6 +40,8 @@ export const verdictLabels: Record<TaskVerdict, string> = {
   failed: "fails official tests",
   missing: "no grading",
 };
+
+export const testKindLabels: Record<TestKind, string> = { official: "official tests", probe: "probes" };
 
 export const statusLabels: Record<OutcomeStatus, string> = {
   passed: "passed",
