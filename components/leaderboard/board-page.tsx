@@ -65,20 +65,25 @@ function Legend({ board }: { board: Board }) {
   );
 }
 
+/** Footnotes of the board's rows, by their marks. */
+function Footnotes({ board }: { board: Board }) {
+  const notes = Object.entries(board.notes);
+  return notes.length > 0 ? (
+    <ul>
+      {notes.map(([key, text], index) => (
+        <li key={key} id={`note-${key}`}>
+          <sup>{noteMark(index)}</sup> {text}
+        </li>
+      ))}
+    </ul>
+  ) : null;
+}
+
 function Notes({ board }: { board: Board }) {
   const { empty } = columnsOf(board.rows);
-  const notes = Object.entries(board.notes);
   return (
     <div className="notes">
-      {notes.length > 0 ? (
-        <ul>
-          {notes.map(([key, text], index) => (
-            <li key={key} id={`note-${key}`}>
-              <sup>{noteMark(index)}</sup> {text}
-            </li>
-          ))}
-        </ul>
-      ) : null}
+      <Footnotes board={board} />
       {board.rows.length > 0 && empty.length > 0 ? (
         <p>Stated by no row, so not shown: {empty.map((column) => column.name).join(", ")}.</p>
       ) : null}
@@ -242,7 +247,7 @@ export function BoardPage({ board, view, suites }: { board: Board; view: BoardVi
       </section>
       <ViewControls board={board} view={view} suites={suites} />
       {view.pareto ? (
-        <ParetoView board={board} view={view} axis={view.pareto} notes={<Notes board={board} />} />
+        <ParetoView board={board} view={view} axis={view.pareto} footnotes={<Footnotes board={board} />} />
       ) : (
         <Ranking board={board} view={view} />
       )}

@@ -1,32 +1,7 @@
 "use client";
 
 import { type ComponentType, useEffect, useRef, useState } from "react";
-import type { ParetoScale } from "@/lib/prepare/pareto";
-
-/** A mark of the chart: where it stands, what it is called, what it leads to, and the sentence that reads it out. */
-export interface ParetoMark {
-  href: string;
-  label: string;
-  text: string;
-  x: number;
-  y: number;
-  interval: readonly [number, number] | null;
-  frontier: boolean;
-}
-
-export interface ParetoChartProps {
-  /** In the order in which the arrow keys step through them. */
-  points: readonly ParetoMark[];
-  x: ParetoScale;
-  y: ParetoScale;
-  xTitle: string;
-  yTitle: string;
-}
-
-export interface ParetoPlotProps extends ParetoChartProps {
-  /** Index of the mark under the pointer or with the focus. */
-  onRead: (index: number | null) => void;
-}
+import type { ParetoPlotProps } from "./pareto-plot";
 
 type Loaded = ComponentType<ParetoPlotProps> | "waiting" | "failed";
 
@@ -34,7 +9,7 @@ type Loaded = ComponentType<ParetoPlotProps> | "waiting" | "failed";
  * The chart's place on the page, of its final size from the first paint. The library that draws is fetched when the place
  * comes near the screen, and where that fails the table of figures stands alone.
  */
-export function ParetoChart(props: ParetoChartProps) {
+export function ParetoChart(props: Omit<ParetoPlotProps, "onRead">) {
   const place = useRef<HTMLDivElement>(null);
   const [loaded, setLoaded] = useState<Loaded>("waiting");
   const [read, setRead] = useState<number | null>(null);

@@ -12,7 +12,29 @@ import {
   YAxis,
 } from "recharts";
 import { placeLabels } from "@/lib/prepare/label-places";
-import type { ParetoMark, ParetoPlotProps } from "./pareto-chart";
+import type { ParetoScale } from "@/lib/prepare/pareto";
+
+/** A mark of the chart: where it stands, what it is called, what it leads to, and the sentence that reads it out. */
+interface ParetoMark {
+  href: string;
+  label: string;
+  text: string;
+  x: number;
+  y: number;
+  interval: readonly [number, number] | null;
+  frontier: boolean;
+}
+
+export interface ParetoPlotProps {
+  /** In the order in which the arrow keys step through them. */
+  points: readonly ParetoMark[];
+  x: ParetoScale;
+  y: ParetoScale;
+  xTitle: string;
+  yTitle: string;
+  /** Told the index of the mark under the pointer or with the focus. */
+  onRead: (index: number | null) => void;
+}
 
 /** Mean advance of the text face at the labels' 12 px, on the wide side. */
 const characterWidth = 6.7;

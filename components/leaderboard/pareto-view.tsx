@@ -13,8 +13,7 @@ interface Props {
   board: Board;
   view: BoardView;
   axis: ParetoAxis;
-  /** The board's footnotes. */
-  notes: ReactNode;
+  footnotes: ReactNode;
 }
 
 function AxisChoice({ view, axis }: { view: BoardView; axis: ParetoAxis }) {
@@ -101,7 +100,7 @@ function FigureTable({ board, view, pareto }: { board: Board; view: BoardView; p
 }
 
 /** % resolved against cost, time or tokens: a sentence and a table in HTML, and a chart of the same points in the browser. */
-export function ParetoView({ board, view, axis, notes }: Props) {
+export function ParetoView({ board, view, axis, footnotes }: Props) {
   const pareto = preparePareto(board, axis, view.category);
   const words = paretoAxisWords[axis];
   const without = withoutFigureText(pareto);
@@ -146,8 +145,8 @@ export function ParetoView({ board, view, axis, notes }: Props) {
           what they leave open is in the rank sets. {capitalize(words.noun)}: mean per task
           {view.category ? " over the whole suite, not of this category" : ""}.{without ? ` ${without}` : ""}
         </p>
+        {footnotes}
       </div>
-      {notes}
     </section>
   );
 }
