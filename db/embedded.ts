@@ -88,7 +88,9 @@ async function adopt(dataDir: string, home: string): Promise<EmbeddedServer | nu
     .split("\n")
     .map(Number);
   const process = markProcess(pid);
-  if (!runsStill(process) || !Number.isInteger(port)) return null;
+  // After a kill of the machine the pid may be anybody's.
+  const isOther = existsSync("/proc/self/cmdline") && !readFileOr(`/proc/${pid}/cmdline`, "").includes(home);
+  if (!runsStill(process) || isOther || !Number.isInteger(port)) return null;
   const urls = urlsOf(home, port);
   // Only the server of this cluster takes its password.
   if (!(await waitUntilReady(urls.maintenance, () => !runsStill(process)))) return null;

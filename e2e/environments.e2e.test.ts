@@ -20,8 +20,8 @@ import { freePort } from "../db/embedded";
 import { ensurePython } from "../runner/grading/python-runtime";
 import { repositoryRoot } from "./stack";
 
-/** Everything that this file makes lies below; what a demo leaves running is recognised by this path. */
-const work = mkdtempSync(join(tmpdir(), "infradev-machines-"));
+/** Everything that this file makes lies below; what a demo leaves running is recognised by this path, with its space. */
+const work = mkdtempSync(join(tmpdir(), "infradev machines-"));
 const demo = ["--import", "tsx", "e2e/demo/main.ts"];
 const mounted: string[] = [];
 const servers: Server[] = [];
@@ -66,6 +66,9 @@ function machine(without: RegExp, scripts: Record<string, string> = {}): string 
 
 const anyPython = /^(python|pytest|py\.test|pip|pyenv)/;
 
+/** Pids of the demos that have ended. */
+const endedPids: number[] = [];
+
 interface Started {
   child: ChildProcess;
   ended: Promise<{ code: number | null; output: string }>;
@@ -109,13 +112,14 @@ function startDemo(
   args: string[] = ["--exit"],
 ): Started & { dataDir: string } {
   const dataDir = env["INFRADEV_DATA_DIR"] ?? join(folder("data"), "data");
-  const started = start(process.execPath, [...demo, ...args], {
+  const begun = start(process.execPath, [...demo, ...args], {
     INFRADEV_PYTHON: python,
     TMPDIR: folder("tmp"),
     ...env,
     INFRADEV_DATA_DIR: dataDir,
   });
-  return { ...started, dataDir };
+  void begun.ended.then(() => endedPids.push(begun.child.pid ?? 0));
+  return { ...begun, dataDir };
 }
 
 /** Processes that name a folder in their command line or their environment. */
@@ -139,6 +143,7 @@ function expectNothingLeft(dataDir: string): void {
   for (const lock of ["demo.json", "postgres/start.lock", "postgres/address.json", "postgres/cluster/postmaster.pid"])
     expect(existsSync(join(dataDir, lock)), lock).toBe(false);
   expect(existsSync(join(repositoryRoot, ".next-build.lock"))).toBe(false);
+  expect(endedPids.filter((pid) => existsSync(join(repositoryRoot, `.next-site-${pid}`)))).toEqual([]);
 }
 
 async function listen(port: number): Promise<void> {
@@ -208,7 +213,7 @@ const refusals: Record<string, Refusal & { needsMount?: true }> = {
       const bare = join(folder("bare"), "venv");
       execFileSync(python, ["-m", "venv", "--without-pip", bare]);
       place = join(bare, "bin", "python");
-      bin = machine(anyPython, { python3: `#!/bin/sh\nexec ${place} "$@"\n` });
+      bin = machine(anyPython, { python3: `#!/bin/sh\nexec "${place}" "$@"\n` });
       const index = `http://127.0.0.1:${await freePort()}/simple`;
       const pip = { PIP_CONFIG_FILE: "/dev/null", PIP_FIND_LINKS: "", PIP_EXTRA_INDEX_URL: "", PIP_RETRIES: "0" };
       return { INFRADEV_PYTHON: "", PATH: bin, ...pip, PIP_INDEX_URL: index };

@@ -139,7 +139,8 @@ const buildInputs = [
 ];
 
 function sourceDigest(): string {
-  const hash = createHash("sha256");
+  // A build holds absolute paths: a clone that was moved or copied builds again.
+  const hash = createHash("sha256").update(repositoryRoot).update("\0");
   const visit = (path: string) => {
     const full = join(repositoryRoot, path);
     if (!existsSync(full)) return;
