@@ -17,8 +17,8 @@ import { factsOf, gradedRow, publishedCounts, publishedRows, syntheticSuite } fr
 
 const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9 ./%&#?+-]{0,30}$/);
 const view: fc.Arbitrary<BoardView> = fc.record({
-  suite: fc.option(name),
-  version: fc.option(name),
+  suite: fc.option(fc.stringMatching(/^[a-z0-9]{1,8}([.-][a-z0-9]{1,8}){0,3}$/)),
+  version: fc.option(fc.stringMatching(/^[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,3})?$/)),
   condition: fc.constantFrom(...promptConditions),
   skill: fc.option(name),
   category: fc.option(fc.constantFrom(...categories)),
@@ -43,6 +43,24 @@ describe("a view's address", () => {
     expect(parseViewPath(["-", "-", "interface", "-", "-", "nonsense", "asc", "-"])).toBeNull();
     expect(parseViewPath(["%E0%A4%A"])).toBeNull();
     expect(parseView(new URLSearchParams("suite=..&version=."))).toEqual(defaultView);
+  });
+
+  it("never carries a name that no suite, version or skill can have", () => {
+    for (const key of ["suite", "version", "skill"]) {
+      for (const value of ["\0x", "a\nb", "\u202ea", "a".repeat(121), "..", ""]) {
+        expect(parseView(new URLSearchParams({ [key]: value }))).toEqual(defaultView);
+      }
+    }
+    const segments = ["-", "-", "interface", "-", "-", "resolved", "desc", "-"];
+    expect(parseViewPath(segments)).toEqual(defaultView);
+    for (const index of [0, 1, 3]) expect(parseViewPath(segments.with(index, "%00x"))).toBeNull();
+  });
+
+  it("is the only path of a view: what would read as the same view is refused", () => {
+    const segments = ["-", "-", "interface", "-", "-", "resolved", "desc", "-"];
+    expect(parseViewPath(segments.with(4, "anything"))).toBeNull();
+    expect(parseViewPath(segments.with(7, "anything"))).toBeNull();
+    expect(parseViewPath([...segments, "more"])).toBeNull();
   });
 
   it("names the Pareto view, and its axis only where that is not cost", () => {

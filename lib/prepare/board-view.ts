@@ -1,4 +1,5 @@
 import type { Board } from "@/lib/contract/api";
+import { displayNameSchema, slugSchema, suiteVersionSchema } from "@/lib/contract/scalars";
 import { type Category, categories, type PromptCondition, promptConditions } from "@/lib/contract/vocabulary";
 
 export const sortKeys = [
@@ -71,19 +72,27 @@ export const defaultView: BoardView = {
 const wordIn = <T extends string>(words: readonly T[], value: string | null): T | null =>
   words.find((word) => word === value) ?? null;
 
-/** Reads a view from query parameters. Words that are none of ours fall back to the default; names are kept as given. */
+/** The value if the names of a suite, a version or a skill may be spelled so, else null: no other reaches the database. */
+function nameOf(
+  schema: typeof slugSchema | typeof suiteVersionSchema | typeof displayNameSchema,
+  value: string | null,
+) {
+  const parsed = schema.safeParse(value);
+  // nothing but dots would climb in the internal path
+  return parsed.success && !/^\.+$/.test(parsed.data) ? parsed.data : null;
+}
+
+/**
+ * Reads a view from query parameters. Words that are none of ours fall back to the default, as do names that no suite,
+ * version or skill can have.
+ */
 export function parseView(query: URLSearchParams): BoardView {
-  const text = (name: string) => {
-    const value = query.get(name);
-    // nothing but dots would climb in the internal path
-    return value && value.length <= 120 && !/^\.+$/.test(value) ? value : null;
-  };
   const sort = wordIn(sortKeys, query.get("sort")) ?? defaultView.sort;
   return {
-    suite: text("suite"),
-    version: text("version"),
+    suite: nameOf(slugSchema, query.get("suite")),
+    version: nameOf(suiteVersionSchema, query.get("version")),
     condition: wordIn(promptConditions, query.get("condition")) ?? defaultView.condition,
-    skill: text("skill"),
+    skill: nameOf(displayNameSchema, query.get("skill")),
     category: wordIn(categories, query.get("category")),
     sort,
     direction: wordIn(["asc", "desc"] as const, query.get("dir")) ?? firstDirection[sort],
@@ -127,31 +136,40 @@ export function viewPath(view: BoardView): string {
   ].join("/")}`;
 }
 
-/** Reads the segments of `viewPath`; null where they are not what it writes. */
+function decodedSegments(segments: readonly string[]): string[] | null {
+  try {
+    return segments.map((segment) => decodeURIComponent(segment));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Reads the segments of `viewPath`; null where they are not what it writes, so that no view has a second path to be
+ * kept under.
+ */
 export function parseViewPath(segments: readonly string[]): BoardView | null {
-  if (segments.length !== 8) return null;
-  const [suite, version, condition, skill, category, sort, direction, pareto] = segments.map((segment) => {
-    try {
-      const value = decodeURIComponent(segment);
-      return value === absent ? null : value;
-    } catch {
-      return null;
-    }
-  });
+  const words = decodedSegments(segments);
+  if (!words) return null;
+  const [suite, version, condition, skill, category, sort, direction, pareto] = words.map((word) =>
+    word === absent ? null : word,
+  );
   const knownCondition = wordIn(promptConditions, condition ?? null);
   const knownSort = wordIn(sortKeys, sort ?? null);
   const knownDirection = wordIn(["asc", "desc"] as const, direction ?? null);
   if (!knownCondition || !knownSort || !knownDirection) return null;
-  return {
-    suite: suite ?? null,
-    version: version ?? null,
+  const view: BoardView = {
+    suite: nameOf(slugSchema, suite ?? null),
+    version: nameOf(suiteVersionSchema, version ?? null),
     condition: knownCondition,
-    skill: skill ?? null,
+    skill: nameOf(displayNameSchema, skill ?? null),
     category: wordIn(categories, category ?? null),
     sort: knownSort,
     direction: knownDirection,
     pareto: wordIn(paretoAxes, pareto ?? null),
   };
+  const written = decodedSegments(viewPath(view).split("/").slice(2));
+  return written?.length === words.length && written.every((word, index) => word === words[index]) ? view : null;
 }
 
 type Row = Board["rows"][number];
