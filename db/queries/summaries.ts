@@ -6,7 +6,8 @@ import type { SqlRunner } from "./queue";
  * calls for one submission queue on its row.
  *
  * What counts: neither late nor invalidated nor canceled; one that says something about the candidate before one that
- * ended in a fault of the host; then the highest tier, then the newest. Verified gradings by trusted hosts of two
+ * ended in a fault of the host; then the highest tier, then the newest. Of self-made bundles of one patch the first one
+ * counts, so that nobody grades again until a flaky test passes. Verified gradings by trusted hosts of two
  * operators that agree in every outcome make an attempt `reproduced`.
  */
 export async function recomputeSubmission(tx: SqlRunner, submissionId: string): Promise<void> {
@@ -33,7 +34,8 @@ export async function recomputeSubmission(tx: SqlRunner, submissionId: string): 
     ),
     chosen as (
       select distinct on (attempt_id) * from countable
-      order by attempt_id, judged desc, strength desc, received_at desc, id
+      order by attempt_id, judged desc, strength desc, lease_id is null,
+               case when lease_id is null then received_at end, received_at desc, id
     ),
     agreed as (
       select chosen.id
@@ -113,6 +115,17 @@ export async function recomputeSubmission(tx: SqlRunner, submissionId: string): 
            probes.infra or exists (
              select 1 from job join attempt on attempt.id = job.attempt_id
              where attempt.submission_id = ${submissionId} and job.state not in ('finished', 'lost')
+           ) or exists (
+             select 1
+             from attempt
+             join lateral (
+               select state, finish_status from job where job.attempt_id = attempt.id
+               order by created_at desc, id desc limit 1
+             ) newest on newest.state = 'lost' or newest.finish_status = 'infra'
+             where attempt.submission_id = ${submissionId} and not exists (
+               select 1 from attempt_summary
+               where attempt_summary.attempt_id = attempt.id and attempt_summary.verdict <> 'missing'
+             )
            ),
            now()
     from probes cross join run

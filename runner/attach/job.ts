@@ -215,8 +215,9 @@ async function produce(
   }
 }
 
+/** `canceled` though the server did not ask for it: the server queues the job again without counting a retry. */
 const stoppedOutcome = (): Outcome => ({
-  status: "infra",
+  status: "canceled",
   bundle: null,
   reason: "the runner was stopped while it graded",
 });

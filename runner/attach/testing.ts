@@ -235,7 +235,8 @@ export class FakeServer {
     const first = lease.finishes[0];
     lease.finishes.push(request);
     if (first === undefined) {
-      const scored = request.status === "infra" ? "requeued" : "accepted";
+      const givenBack = request.status === "infra" || (request.status === "canceled" && !lease.cancel);
+      const scored = givenBack ? "requeued" : "accepted";
       lease.verdict =
         lease.state === "lost" ? "late" : request.bundleSha256 === null && scored === "accepted" ? "recorded" : scored;
       if (lease.state === "active") lease.state = "finished";

@@ -3,20 +3,24 @@ import { finishJob, type LeaseRow, returnJob, type SqlRunner } from "@/db/querie
 import { type FinishRequest, protocol } from "@/lib/contract/job";
 import { announceJobs } from "../announce";
 
-/** Ends the job of an active lease, or puts it back into the queue after a fault of the host. */
+/**
+ * Ends the job of an active lease, or puts it back into the queue: after a fault of the host, which counts as a retry,
+ * and where its runner was stopped (`canceled` though nobody asked for it), which does not.
+ */
 export async function endJob(
   tx: SqlRunner,
   lease: LeaseRow,
   outcome: { status: FinishRequest["status"]; reason: string | null },
 ): Promise<"requeued" | "recorded"> {
-  if (outcome.status === "infra") {
+  if (outcome.status === "infra" || outcome.status === "canceled") {
+    const fault = outcome.status === "infra";
     const returned = await returnJob(tx, {
       jobId: lease.jobId,
       hostId: lease.hostId,
-      countRetry: true,
+      countRetry: fault,
       maxRetries: protocol.infraRetries,
-      delaySeconds: protocol.infraRetryDelaysSeconds[lease.infraRetries] ?? 0,
-      reason: outcome.reason ?? "a fault of the host",
+      delaySeconds: fault ? (protocol.infraRetryDelaysSeconds[lease.infraRetries] ?? 0) : 0,
+      reason: outcome.reason ?? (fault ? "a fault of the host" : "its runner was stopped"),
     });
     if (returned === "requeued") {
       await announceJobs(tx);

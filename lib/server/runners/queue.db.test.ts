@@ -185,6 +185,43 @@ describe("faults of a host", () => {
     expect(rows).toHaveLength(0);
   });
 
+  it("that lose a job leave its submission's row provisional until the attempt is graded after all", async () => {
+    await server.close();
+    server = await startTestServer(inject("testServerUrl"), { tasks: 2 });
+    host = await addTestHost(server);
+    const submissionId = await submitGold(server);
+    await gradeOne(server, host);
+    for (let round = 0; round < 3; round++) {
+      await server.database.sql`update job set not_before = now() - interval '10 minutes'`;
+      const { job, lease } = await startJob(server, host);
+      await finish(server, host.row, lease, await signedFinish(host, job.lease.id, "infra", null));
+    }
+    const summary = async () => {
+      const [row] = await server.database.sql`
+        select provisional, graded_count from submission_summary where submission_id = ${submissionId}`;
+      return row;
+    };
+    expect(await summary()).toEqual({ provisional: true, graded_count: 1 });
+    const lost = server.database.sql`
+      select task.slug from job join task on task.id = job.task_id where job.state = 'lost'`;
+    const [task] = await lost;
+    expect(await regrade(server, { submissionId, task: task?.["slug"] as string, reason: "host mended" })).toBe(1);
+    await gradeOne(server, host);
+    expect(await summary()).toEqual({ provisional: false, graded_count: 2 });
+  });
+
+  it("are not what a stopped runner reports: its job is queued again at once, and no retry is counted", async () => {
+    await submitGold(server);
+    for (let round = 0; round < 4; round++) {
+      await server.database.sql`update job set not_before = now() - interval '10 minutes'`;
+      const { job, lease } = await startJob(server, host);
+      const request = await signedFinish(host, job.lease.id, "canceled", null);
+      const answer = await finish(server, host.row, lease, { ...request, reason: "the runner was stopped" });
+      expect(answer.verdict).toBe("requeued");
+      expect(await jobRow(job.jobId)).toMatchObject({ state: "queued", infra_retries: 0, waits: false });
+    }
+  });
+
   it("prefer another host that was seen lately", async () => {
     await submitGold(server);
     const other = await addTestHost(server);
