@@ -12,7 +12,10 @@ function choicesOf(suites: readonly SuiteListItem[]): SuiteChoice[] {
   });
 }
 
-/** The board that a view asks for, with the suites to choose from; null where there is none. */
+/**
+ * The board that a view asks for, with the suites to choose from; null where there is none. A skill that no row names
+ * has no board: anything can be asked for as a skill, and every page that is found is kept.
+ */
 export async function findBoard(view: BoardView): Promise<{ board: Board; suites: SuiteChoice[] } | null> {
   const suites = choicesOf(await listSuites());
   const slug = view.suite ?? suites[0]?.slug;
@@ -23,5 +26,6 @@ export async function findBoard(view: BoardView): Promise<{ board: Board; suites
     version: view.version ?? undefined,
     skill: view.skill,
   });
-  return board ? { board, suites } : null;
+  if (!board || (view.skill !== null && board.rows.length + board.references.length === 0)) return null;
+  return { board, suites };
 }

@@ -1,11 +1,15 @@
 import fileSystemCache from "next/dist/server/lib/incremental-cache/file-system-cache.js";
 import { joinPushes, scriptPolicyOf } from "./inline-scripts.mjs";
+import { fileKeeper } from "./kept-files.mjs";
 
 const FileSystemCache = fileSystemCache.default ?? fileSystemCache;
 const header = "content-security-policy";
 
 /** Pages that were prepared, or looked at in vain: hashing one on every request would cost more than sending it. */
 const prepared = new WeakSet();
+
+/** One for the process: the framework makes a handler for each request. */
+const keepsFile = fileKeeper();
 
 /** Gives a prerendered page the policy that names its inline scripts, once: the value stays in the cache. */
 function prepare(value) {
@@ -17,7 +21,10 @@ function prepare(value) {
   if (policy) value.headers = { ...value.headers, [header]: policy };
 }
 
-/** Next's own page cache, with a strict Content-Security-Policy beside each page that is whole. */
+/**
+ * Next's own page cache, with a strict Content-Security-Policy beside each page that is whole, and a bound on the pages
+ * that become files.
+ */
 export default class PageCache extends FileSystemCache {
   async get(...args) {
     const found = await super.get(...args);
@@ -27,6 +34,8 @@ export default class PageCache extends FileSystemCache {
 
   async set(...args) {
     prepare(args[1]);
-    return super.set(...args);
+    const [key, value] = args;
+    const target = keepsFile(key, value) ? this : Object.create(this, { flushToDisk: { value: false } });
+    return super.set.apply(target, args);
   }
 }

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import PageCache from "./handler.mjs";
+import { fileKeeper } from "./kept-files.mjs";
+
+const page = (status?: number) => ({ kind: "APP_PAGE", html: "<p>text</p>", rscData: Buffer.from("x"), status });
+
+test("no more pages than the limit become files; those that are files stay renewable", () => {
+  const keeps = fileKeeper(2);
+  expect(["/a", "/b", "/c", "/a", "/b"].map((key) => keeps(key, page()))).toEqual([true, true, false, true, true]);
+});
+
+test("a page that is not found takes no place, and what is no page is never refused", () => {
+  const keeps = fileKeeper(1);
+  expect(keeps("/absent", page(404))).toBe(false);
+  expect(keeps("/a", page(200))).toBe(true);
+  expect(keeps("/fetch", { kind: "FETCH" })).toBe(true);
+  expect(keeps("/gone", null)).toBe(true);
+});
+
+test("the cache writes a page that is found, and nothing of one that is not, which it still serves from memory", async () => {
+  const written: string[] = [];
+  const cache = new PageCache({
+    fs: {
+      mkdir: async () => undefined,
+      writeFile: async (path: string) => void written.push(path),
+      existsSync: () => false,
+      readFile: async () => Promise.reject(new Error("absent")),
+    },
+    flushToDisk: true,
+    serverDistDir: "/dist",
+    revalidatedTags: [],
+    maxMemoryCacheSize: 1_000_000,
+  } as never);
+  await cache.set("/board/found", page(200) as never, { cacheControl: undefined } as never);
+  expect(written.some((path) => path.endsWith("/board/found.html"))).toBe(true);
+  written.length = 0;
+  await cache.set("/board/absent", page(404) as never, { cacheControl: undefined } as never);
+  expect(written).toEqual([]);
+  const found = await cache.get("/board/absent", { kind: "APP_PAGE" } as never);
+  expect(found?.value).toMatchObject({ status: 404 });
+});
