@@ -42,7 +42,7 @@ export async function measureLaunch(session: Session, { repeats }: { repeats: nu
 
   session.say(`grading ${task.metadata.slug} once, to learn its launches`);
   const launches = await grade("process");
-  const workspace = await prepareWorkspace(task, patch, join(session.dir, "by-hand"));
+  const workspace = await prepareWorkspace(task, patch, join(session.dir, "by-hand"), python.standardModules);
   if ("code" in workspace) throw new Error(`the gold patch was refused: ${workspace.message}`);
   const settings = join(session.dir, "settings.ini");
   await writeFile(settings, "[pytest]\n");

@@ -124,7 +124,7 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
   let workspace: Workspace | null = null;
   try {
     input.onProgress?.({ type: "stage", stage: "checkout" });
-    const prepared = await prepareWorkspace(input.task, input.patch, scratch);
+    const prepared = await prepareWorkspace(input.task, input.patch, scratch, session.python.standardModules);
     if ("code" in prepared) {
       return { workspace: null, record: null, ending: { status: "patch-rejected", reason: prepared } };
     }

@@ -358,6 +358,16 @@ describe("a patch", () => {
       "patch.harness-file",
       async () => await patchOf(base, { "lib/sitecustomize.py": "import os\n" }),
     ],
+    [
+      "adds a module by the name of one of Python's own",
+      "patch.harness-file",
+      async () => await patchOf(base, { "tracemalloc.py": "def start():\n    pass\n" }),
+    ],
+    [
+      "adds a package by the name of one of Python's own",
+      "patch.harness-file",
+      async () => await patchOf(base, { "tracemalloc/__init__.py": "def start():\n    pass\n" }),
+    ],
     ["adds a .pth file", "patch.harness-file", async () => await patchOf(base, { "x.pth": "import os\n" })],
     ["shadows pytest", "patch.harness-file", async () => await patchOf(base, { "pytest/__init__.py": "x = 1\n" })],
     [

@@ -16,6 +16,8 @@ export type PythonRuntime = {
   source: "INFRADEV_PYTHON" | ".data/python" | "PATH";
   /** Absolute folders that hold the interpreter, its library and its packages. */
   folders: string[];
+  /** Names of the standard library's modules, `sys.stdlib_module_names`. */
+  standardModules: string[];
 };
 
 export type PythonOptions = {
@@ -33,7 +35,7 @@ const venvPython = (options: PythonOptions): string => join(venvFolder(options),
 const probe = `
 import json, os, sys
 if sys.version_info < (3, 8):
-    nothing = {"pytest": None, "torch": None, "folders": []}
+    nothing = {"pytest": None, "torch": None, "folders": [], "standardModules": []}
     print(json.dumps(dict(nothing, version=list(sys.version_info[:3]), executable=sys.executable)))
     sys.exit()
 import site, sysconfig
@@ -56,6 +58,7 @@ if version("pytest"):
 print(json.dumps({
     "version": list(sys.version_info[:3]), "pytest": version("pytest") if pytest_file else None,
     "torch": version("torch"), "executable": sys.executable, "folders": sorted(folders),
+    "standardModules": sorted(sys.stdlib_module_names),
 }))
 `;
 
@@ -65,6 +68,7 @@ type Probed = {
   torch: string | null;
   executable: string;
   folders: string[];
+  standardModules: string[];
 };
 
 async function probePython(program: string): Promise<Probed | { failure: string }> {
@@ -124,6 +128,7 @@ function runtimeOf(probed: Probed, source: PythonRuntime["source"], program: str
     torch: probed.torch,
     source,
     folders: [...new Set(probed.folders.filter(existsSync).flatMap((folder) => [folder, realpathSync(folder)]))],
+    standardModules: probed.standardModules,
   };
 }
 

@@ -56,14 +56,37 @@ function isHarness(path: string): boolean {
 }
 
 /**
+ * The module's name where an added path would be imported by a name of its own from a folder on the import path
+ * (`x.py`, `x/__init__.py`, or a link `x`), else null.
+ */
+function topLevelModule({ path, mode }: Change, importRoots: ReadonlySet<string>): string | null {
+  const { dir, base, name, ext } = posix.parse(path);
+  if (base === "__init__.py") return importRoots.has(posix.parse(dir).dir) ? posix.basename(dir) : null;
+  if (!importRoots.has(dir)) return null;
+  if (mode === "120000" && ext === "") return base;
+  return ext === ".py" || ext === ".so" ? name.replace(/\..*$/, "") : null;
+}
+
+/** The repository's root, and the folders of official tests, which pytest puts on the import path. */
+function importRootsOf(task: LoadedTask): Set<string> {
+  const roots = new Set([""]);
+  for (const { path } of task.officialFiles) {
+    for (let dir = posix.dirname(path); dir !== "."; dir = posix.dirname(dir)) roots.add(dir);
+  }
+  return roots;
+}
+
+/**
  * Makes the checkout that is graded: the base as one commit without history, the patch applied strictly, protected
- * paths restored, official tests laid over by digest. Gives a `Rejection` where the patch is at fault. Throws
+ * paths restored, official tests laid over by digest. `standardModules` are names that no added file may take on the
+ * import path. Gives a `Rejection` where the patch is at fault. Throws
  * `task.base-tree` or `task.digest-mismatch` where the task's own files are not what was sealed.
  */
 export async function prepareWorkspace(
   task: LoadedTask,
   patch: Uint8Array,
   workDir: string,
+  standardModules: readonly string[],
 ): Promise<Workspace | Rejection> {
   const dir: GitDir = { gitDir: join(workDir, "git"), workTree: join(workDir, "base") };
   const repository = join(workDir, "repo");
@@ -86,7 +109,9 @@ export async function prepareWorkspace(
   const rejection = inspectBytes(patch) ?? (await applyStrictly(dir, patch));
   if (rejection !== null) return rejection;
   const changes = await listChanges(dir);
-  const refused = await inspectChanges(dir, changes, task.manifest.task.protectedPaths);
+  const refused =
+    (await inspectChanges(dir, changes, task.manifest.task.protectedPaths)) ??
+    inspectNames(changes, task, new Set(standardModules));
   if (refused !== null) return refused;
   const restoredPaths = await restoreProtected(dir, changes, task);
   const patchedTree = (await gitOrThrow(dir, ["write-tree"])).toString("utf8").trim();
@@ -188,6 +213,24 @@ async function inspectChanges(
         return reject("patch.harness-file", "the patch adds settings of pytest", [`${path}: [tool.pytest]`]);
       }
     }
+  }
+  return null;
+}
+
+/** A module of the standard library measures what probes limit: none may be replaced by a file of its name. */
+function inspectNames(
+  changes: readonly Change[],
+  task: LoadedTask,
+  standardModules: ReadonlySet<string>,
+): Rejection | null {
+  const importRoots = importRootsOf(task);
+  for (const change of changes) {
+    if (change.after !== "A" || inProtectedFolder(change.path, task.manifest.task.protectedPaths)) continue;
+    const name = topLevelModule(change, importRoots);
+    if (name === null || !standardModules.has(name)) continue;
+    return reject("patch.harness-file", `the patch adds a module named '${name}', as one of Python's own is`, [
+      change.path,
+    ]);
   }
   return null;
 }

@@ -39,13 +39,26 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
+_METERS = ("gc", "linecache", "multiprocessing", "resource", "socket", "statistics", "subprocess", "threading", "time")
+_METERS += ("tracemalloc", "weakref")
+
+
 def _preload() -> None:
-    """Loads pytest's own plugins once, so that each rank finds them loaded."""
+    """Loads what measures and pytest's own plugins once: each rank finds them loaded, as the standard library has them."""
+    for name in _METERS:
+        importlib.import_module(name)
     for name in getattr(_pytest.config, "default_plugins", ()):
         try:
             importlib.import_module(f"_pytest.{name}")
         except ImportError:
             continue
+
+
+def _after_standard_library() -> int:
+    """Where folders of the candidate belong on sys.path: behind Python's own modules, before installed packages."""
+    standard = os.path.dirname(os.path.abspath(os.__file__))
+    own = [at for at, entry in enumerate(sys.path) if entry == standard or os.path.basename(entry) == "lib-dynload"]
+    return max(own, default=-1) + 1
 
 
 def _free_port() -> int:
@@ -110,7 +123,8 @@ def _become_rank(spec: dict, rank: int, port: int) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([*spec["path"], os.path.dirname(os.path.abspath(__file__))])
     os.chdir(spec["cwd"])
     infradev_report.start(event)
-    sys.path[:0] = spec["path"]
+    at = _after_standard_library()
+    sys.path[at:at] = spec["path"]
     sys.argv = ["pytest", *spec["args"]]
 
 
