@@ -14,6 +14,7 @@ import { readReferencePatch } from "../suites/reference";
 import { exitCodes, formatBytes, formatElapsed, formatTable, type Output } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { locateTask } from "./locate";
+import { ensureOutputFolder } from "./output-folder";
 import { runCommand } from "./run-command";
 
 type GradeOptions = {
@@ -48,7 +49,15 @@ async function parseCandidate(
     const problem = { code: "usage.candidate", message: "the candidate is not JSON", where: "--candidate", remedy };
     throw new InfraDevError("invalid", problem, { cause });
   }
-  const fields = typeof given === "object" && given !== null && !Array.isArray(given) ? (given as object) : {};
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    const problem = {
+      code: "usage.candidate",
+      message: "the candidate is no JSON object",
+      where: "--candidate",
+      remedy,
+    };
+    throw new InfraDevError("invalid", problem);
+  }
   const defaults = {
     kind: reference === undefined ? "model" : "reference",
     model: reference ?? "not stated",
@@ -60,8 +69,9 @@ async function parseCandidate(
     networkPolicy: reference === undefined ? "not-stated" : "none",
     budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
   };
-  const filled = { promptDigest: null, ...defaults, ...fields };
-  const parsed = candidateSchema.safeParse(filled);
+  const filled = { promptDigest: null, ...defaults, ...given };
+  // A misspelled field must not turn into a default that is then signed.
+  const parsed = candidateSchema.strict().safeParse(filled);
   if (!parsed.success) {
     const subject = { code: "usage.candidate", what: "the candidate", where: "--candidate", remedy };
     throw new InfraDevError("invalid", problemFromZod(parsed.error, subject));
@@ -128,10 +138,11 @@ export function registerGrade(program: Command): void {
             ? await readReferencePatch(task, options.reference ?? "")
             : await readFile(resolve(options.patch));
         const candidate = await parseCandidate(options.candidate, options.reference, task);
+        const folder = await ensureOutputFolder(options.out);
         const python = await ensurePython();
         const signer = await loadSigningKey(resolve(options.key));
         const gradingId = randomUUID();
-        const out = join(resolve(options.out), `${gradingId}.infradev.tar.gz`);
+        const out = join(folder, `${gradingId}.infradev.tar.gz`);
         const startedMs = performance.now();
         let latest = "starting";
         const show = (): void =>
@@ -162,7 +173,9 @@ export function registerGrade(program: Command): void {
           clearInterval(ticker);
           showResult(output, result);
           output.line(`bundle: ${bundle.path} (${formatBytes(bundle.bytes)}, sha256 ${bundle.sha256})`);
-          output.line(`verify it: runner verify ${bundle.path} --keys ${publicKeyPath(resolve(options.key))}`);
+          output.line(
+            `verify it: npm run runner -- verify "${bundle.path}" --keys "${publicKeyPath(resolve(options.key))}"`,
+          );
           output.result({ result, bundle: { path: bundle.path, sha256: bundle.sha256, bytes: bundle.bytes } });
           if (signal.aborted) throw signal.reason;
           if (result.status === "infra") return exitCodes.misuse;
