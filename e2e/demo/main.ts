@@ -197,8 +197,9 @@ async function demo(options: DemoOptions): Promise<void> {
       remedy: "read the lines marked FAIL above",
     });
   say(`all ${report.lines.length} checks hold; every bundle lies in ${join(dataDir, "bundles")}`);
-  console.log(`\n  Leaderboard: ${site.url}/?suite=infradev-mini\n  Published:   ${site.url}/\n`);
-  if (withoutSandbox) console.log(`  Graded without a sandbox ('signed', not 'verified'): ${withoutSandbox.reason}\n`);
+  if (withoutSandbox) console.log(`\n  Graded without a sandbox ('signed', not 'verified'): ${withoutSandbox.reason}`);
+  const was = options.exit ? " (until now; 'npm run demo' brings it up again)" : "";
+  console.log(`\n  Leaderboard: ${site.url}/?suite=infradev-mini${was}\n  Published:   ${site.url}/${was}\n`);
   if (options.exit) return;
   console.log("  Ctrl-C stops the site, the runner and the database; the data stays.\n");
   await site.exit;
