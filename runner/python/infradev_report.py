@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import inspect
 import json
 import linecache
 import math
@@ -28,6 +29,7 @@ import os
 import resource as _rusage
 import sys
 import time
+import types
 from contextlib import contextmanager
 
 import _pytest.python
@@ -36,6 +38,7 @@ import _pytest.runner
 import pluggy._callers
 import pluggy._hooks
 import pytest
+from _pytest.assertion.rewrite import _rewrite_test
 
 PROPERTIES = (
     "value",
@@ -123,6 +126,9 @@ class _Session:
         self._identity = (identity.st_dev, identity.st_ino)
         self._fingerprint = _fingerprint()
         self._changed: set[str] = set()
+        self._tests: dict[str, tuple] = {}
+        self._codes: dict[types.FunctionType, types.CodeType] = {}
+        self._meters = _meters()
 
     def _shake(self) -> None:
         received = b""
@@ -178,12 +184,56 @@ class _Session:
     def item_id(self, item) -> str:
         return self.test_id(str(item.path), item.nodeid.partition("::")[2]) if self.roots else item.nodeid
 
+    def _note_change(self, what: str) -> None:
+        if what not in self._changed:
+            self._changed.add(what)
+            self.emit("integrity", what=what[:500])
+
+    def record_tests(self, items, config) -> None:
+        """Remembers the code of each test, and of every function of its file, as the file on disk has it."""
+        compiled: dict[str, frozenset | None] = {}
+        for item in items:
+            function = _function_of(item)
+            if function is None:
+                continue
+            path = str(item.path)
+            if path not in compiled:
+                compiled[path] = _codes_on_disk(item.path, config)
+                for found in _functions_of(vars(item.module)):
+                    if found.__code__.co_filename == path:
+                        self._codes[found] = found.__code__
+            known = compiled[path]
+            code = function.__code__
+            foreign = code.co_filename != path and hasattr(function, "__wrapped__")
+            own = function.__module__ == item.module.__name__
+            if known is not None and own and not foreign and code not in known:
+                self._note_change(f"code of {self.item_id(item)}")
+            self._codes[function] = code
+            self._tests[item.nodeid] = (function, code)
+
+    def recorded(self, item) -> tuple | None:
+        """The test's function and the code that it had when it was collected."""
+        return self._tests.get(item.nodeid)
+
+    def verify_tests(self, item) -> None:
+        known = self._tests.get(item.nodeid)
+        if known is not None and (_function_of(item) is not known[0] or "runtest" in vars(item)):
+            self._note_change(f"function of {self.item_id(item)}")
+        for function, code in self._codes.items():
+            if function.__code__ is not code:
+                self._note_change(f"code of {function.__module__}.{function.__qualname__}")
+
+    def verify_meters(self) -> None:
+        now = _meters()
+        for name, value in self._meters.items():
+            if now[name] != value:
+                self._note_change(name)
+
     def verify_integrity(self) -> None:
         now = _fingerprint()
         for name, value in self._fingerprint.items():
-            if now.get(name) != value and name not in self._changed:
-                self._changed.add(name)
-                self.emit("integrity", what=name)
+            if now.get(name) != value:
+                self._note_change(name)
 
 
 def _own_code() -> frozenset:
@@ -197,6 +247,53 @@ def _own_code() -> frozenset:
 
 
 _code: frozenset | None = None
+
+
+def _function_of(item) -> types.FunctionType | None:
+    found = getattr(item, "obj", None)
+    found = getattr(found, "__func__", found)
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def _functions_of(namespace) -> list[types.FunctionType]:
+    """Functions of a module and of its classes."""
+    found = []
+    for value in list(namespace.values()):
+        if isinstance(value, types.FunctionType):
+            found.append(value)
+        elif isinstance(value, type) and value.__module__ == namespace.get("__name__"):
+            members = [getattr(member, "__func__", member) for member in vars(value).values()]
+            found.extend(member for member in members if isinstance(member, types.FunctionType))
+    return found
+
+
+def _codes_on_disk(path, config) -> frozenset | None:
+    """Every code object of a test file, compiled again as pytest compiles it; None where pytest cannot say."""
+    try:
+        _, top = _rewrite_test(path, config)
+    except Exception:
+        return None
+    found, open_codes = set(), [top]
+    while open_codes:
+        code = open_codes.pop()
+        found.add(code)
+        open_codes.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return frozenset(found)
+
+
+def _meters() -> dict[str, tuple[int, int]]:
+    """Identities of what probes measure with; a test may replace one for its own time only."""
+    meters = [
+        ("tracemalloc", ("start", "stop", "reset_peak", "get_traced_memory", "take_snapshot", "clear_traces")),
+        ("time", ("time", "monotonic", "perf_counter", "process_time")),
+        ("resource", ("getrusage",)),
+    ]
+    result = {}
+    for module_name, names in meters:
+        module = sys.modules.get(module_name)
+        for name in names:
+            result[f"{module_name}.{name}"] = (id(module), id(getattr(module, name, None)))
+    return result
 
 
 def _fingerprint() -> dict[str, tuple[int, int]]:
@@ -218,6 +315,10 @@ def _fingerprint() -> dict[str, tuple[int, int]]:
         (sys.modules[__name__], "pytest_runtest_makereport"),
         (sys.modules[__name__], "pytest_runtest_protocol"),
         (sys.modules[__name__], "pytest_collection_modifyitems"),
+        (sys.modules[__name__], "pytest_pyfunc_call"),
+        (_Session, "verify_tests"),
+        (_Session, "verify_meters"),
+        (_Session, "recorded"),
         (sys.modules[__name__], "check_resource"),
         (sys.modules[__name__], "checks"),
     ]
@@ -389,6 +490,7 @@ def pytest_collection_modifyitems(config, items):
         _session.select = None
         if dropped:
             config.hook.pytest_deselected(items=dropped)
+    _session.record_tests(items, config)
     _session.emit("collected", ids=[_session.item_id(item) for item in items], extra=extra[:2_000])
 
 
@@ -397,11 +499,31 @@ def pytest_runtest_protocol(item):
     if _session is not None:
         _session.current = _session.item_id(item)
         _session.verify_integrity()
+        _session.verify_tests(item)
+        _session.verify_meters()
         print(f"\n=== {_session.current}", flush=True)
         _session.emit("test_start", id=_session.current)
     yield
     if _session is not None:
         _session.current = None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Calls a test by the code that was recorded, whatever the function carries by now."""
+    known = _session.recorded(pyfuncitem) if _session is not None else None
+    if known is None or known[1].co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_GENERATOR):
+        return None
+    function, code = known
+    call = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    call.__kwdefaults__ = function.__kwdefaults__
+    bound_to = getattr(pyfuncitem.obj, "__self__", None)
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    if bound_to is None:
+        call(**arguments)
+    else:
+        call(bound_to, **arguments)
+    return True
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -411,6 +533,8 @@ def pytest_runtest_makereport(item, call):
         return
     report = outcome.get_result()
     _session.verify_integrity()
+    if call.when == "call":
+        _session.verify_tests(item)
     error = call.excinfo.value if call.excinfo is not None else None
     verdict = report.outcome
     if error is not None and verdict == "passed":

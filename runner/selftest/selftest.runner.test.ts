@@ -16,7 +16,7 @@ const resultWith = (status: Result["status"], f2p: "passed" | "failed"): Result 
 
 describe("the self-test", () => {
   it("catches exploits without the help of a sandbox, while the honest change resolves", async () => {
-    const only = ["prints-passed", "exits-zero", "patches-reports", "own-conftest"];
+    const only = ["prints-passed", "exits-zero", "patches-reports", "swaps-test-code", "own-conftest", "own-meter"];
     const { controlResolved, results } = await runSelfTest({
       executor: "process",
       python: await ensurePython(),
@@ -28,7 +28,9 @@ describe("the self-test", () => {
       ["prints-passed", "prevented"],
       ["exits-zero", "prevented"],
       ["patches-reports", "detected"],
+      ["swaps-test-code", "detected"],
       ["own-conftest", "detected"],
+      ["own-meter", "detected"],
     ]);
   });
 
