@@ -4,6 +4,7 @@ import { categories, type PromptCondition } from "../../lib/contract/vocabulary"
 import type { Queryable } from "../client";
 import {
   attemptSummaries,
+  attempts,
   entries,
   organizations,
   submissionCategorySummaries,
@@ -139,12 +140,13 @@ function selectRows(db: Queryable, suiteId: number, { promptCondition, skill, su
     .orderBy(submissions.entryId, desc(tierRank), desc(submissions.publishedAt), desc(submissions.id));
 }
 
+/** Means are over every attempt of the submission: one that no grading counts for has resolved nothing. */
 async function selectTaskFacts(db: Queryable, ids: string[]): Promise<Map<string, TaskFacts[]>> {
   const facts = new Map<string, TaskFacts[]>();
   if (ids.length === 0) return facts;
-  const attempts = await db
+  const tried = await db
     .select({
-      submissionId: attemptSummaries.submissionId,
+      submissionId: attempts.submissionId,
       task: tasks.slug,
       verdict: attemptSummaries.verdict,
       status: attemptSummaries.status,
@@ -153,33 +155,43 @@ async function selectTaskFacts(db: Queryable, ids: string[]): Promise<Map<string
       requiredPassed: attemptSummaries.requiredPassed,
       requiredTotal: attemptSummaries.requiredTotal,
     })
-    .from(attemptSummaries)
-    .innerJoin(tasks, eq(tasks.id, attemptSummaries.taskId))
-    .where(inArray(attemptSummaries.submissionId, ids))
-    .orderBy(attemptSummaries.submissionId, asc(tasks.position), attemptSummaries.attemptId);
-  const byTask = new Map<string, typeof attempts>();
-  for (const attempt of attempts) {
+    .from(attempts)
+    .leftJoin(attemptSummaries, eq(attemptSummaries.attemptId, attempts.id))
+    .innerJoin(tasks, eq(tasks.id, attempts.taskId))
+    .where(inArray(attempts.submissionId, ids))
+    .orderBy(attempts.submissionId, asc(tasks.position), attempts.id);
+  const byTask = new Map<string, typeof tried>();
+  for (const attempt of tried) {
     const key = `${attempt.submissionId} ${attempt.task}`;
     byTask.set(key, [...(byTask.get(key) ?? []), attempt]);
   }
   for (const group of byTask.values()) {
-    const [first] = group;
-    if (!first) continue;
-    const mean = (value: (attempt: (typeof attempts)[number]) => number) =>
-      group.reduce((sum, attempt) => sum + value(attempt), 0) / group.length;
-    const best =
-      group.find((attempt) => attempt.resolved) ?? group.find((attempt) => attempt.officialResolved) ?? first;
-    const list = facts.get(first.submissionId) ?? [];
+    const shown =
+      group.find((attempt) => attempt.resolved) ??
+      group.find((attempt) => attempt.officialResolved) ??
+      group.find((attempt) => attempt.verdict !== null);
+    if (!shown?.verdict) continue;
+    const total = (value: (attempt: (typeof tried)[number]) => number) =>
+      group.reduce((sum, attempt) => sum + value(attempt), 0);
+    const resolved = total((attempt) => Number(attempt.resolved ?? false));
+    const officialResolved = total((attempt) => Number(attempt.officialResolved ?? false));
+    const passed = total((attempt) =>
+      attempt.requiredTotal ? (attempt.requiredPassed ?? 0) / attempt.requiredTotal : 0,
+    );
+    const list = facts.get(shown.submissionId) ?? [];
     list.push({
-      task: first.task,
-      verdict: best.verdict,
-      score: mean((attempt) => Number(attempt.resolved)),
-      officialScore: mean((attempt) => Number(attempt.officialResolved)),
-      requiredPassed: mean((attempt) => attempt.requiredPassed),
-      requiredTotal: first.requiredTotal,
-      status: best.status,
+      task: shown.task,
+      verdict: shown.verdict,
+      score: resolved / group.length,
+      officialScore: officialResolved / group.length,
+      passedShare: passed / group.length,
+      officialResolvedAttempts: officialResolved,
+      probeRejectedAttempts: total((attempt) => Number(attempt.officialResolved === true && !attempt.resolved)),
+      requiredPassed: shown.requiredPassed,
+      requiredTotal: shown.requiredTotal,
+      status: shown.status,
     });
-    facts.set(first.submissionId, list);
+    facts.set(shown.submissionId, list);
   }
   return facts;
 }

@@ -6,10 +6,17 @@ export interface TaskFacts {
   task: string;
   /** `missing` where no grading counts. */
   verdict: TaskVerdict;
-  /** Mean of `resolved` over the task's attempts, 0 to 1. One attempt: 0 or 1. Missing: 0. */
+  /** Mean of `resolved` over the task's attempts, graded or not, 0 to 1. One attempt: 0 or 1. Missing: 0. */
   score: number;
   /** Mean of `official resolved` over the task's attempts, 0 to 1. */
   officialScore: number;
+  /** Mean over the task's attempts of passed over required tests, 0 to 1. */
+  passedShare: number;
+  /** Attempts that pass every official test. */
+  officialResolvedAttempts: number;
+  /** Of these, the attempts that a probe rejects. */
+  probeRejectedAttempts: number;
+  /** Counts and status of the attempt whose verdict stands here. */
   requiredPassed: number | null;
   requiredTotal: number | null;
   status: GradingStatus | null;

@@ -45,7 +45,16 @@ describe("graded rows", () => {
   it("carry shares, probe rejection, % passed and missing tasks", () => {
     const suite = syntheticSuite({ training: 2, inference: 1, rl: 1 });
     const row = gradedRow(suite, "Alpha", [1, 0, 0], (task, index) =>
-      index === 1 ? { verdict: "probe-rejected", officialScore: 1, requiredPassed: 3 } : task,
+      index === 1
+        ? {
+            verdict: "probe-rejected",
+            officialScore: 1,
+            officialResolvedAttempts: 1,
+            probeRejectedAttempts: 1,
+            requiredPassed: 3,
+            passedShare: 3 / 4,
+          }
+        : task,
     );
     const facts = {
       ...row,
@@ -85,7 +94,37 @@ describe("graded rows", () => {
       ]),
     );
     expect(board.pairs[0]?.method).toBe("sign-flip");
-    expect(board.rows[0]?.resolved).toMatchObject({ resolved: 27, interval: expect.anything() });
+    expect(board.rows[0]?.resolved).toMatchObject({ resolved: 27, interval: null });
+  });
+
+  it("of several attempts keep a whole sum despite rounding, and have no interval", () => {
+    const suite = syntheticSuite({ training: 10, inference: 0, rl: 0 });
+    const [row] = prepareBoard(factsOf(suite, [gradedRow(suite, "Alpha", new Array(10).fill(0.1))])).rows;
+    expect(new Array(10).fill(0.1).reduce((total, score) => total + score, 0)).not.toBe(1);
+    expect(row?.resolved).toEqual({ resolved: 1, total: 10, pct: 10, interval: null });
+    const halves = syntheticSuite({ training: 2, inference: 0, rl: 0 });
+    const [half] = prepareBoard(factsOf(halves, [gradedRow(halves, "Alpha", [0.5, 0.5])])).rows;
+    expect(half?.resolved).toEqual({ resolved: 1, total: 2, pct: 50, interval: null });
+  });
+
+  it("count the attempts that the probes reject, not their tasks", () => {
+    const suite = syntheticSuite({ training: 2, inference: 0, rl: 0 });
+    const rows = [
+      gradedRow(suite, "Alpha", [0.25, 1], (_, index) =>
+        index === 0 ? { officialScore: 1, officialResolvedAttempts: 4, probeRejectedAttempts: 3 } : {},
+      ),
+    ];
+    expect(prepareBoard(factsOf(suite, rows)).rows[0]?.probeRejected).toEqual({ rejected: 3, officialResolved: 5 });
+  });
+
+  it("of several attempts are not bounded by counts against a row that has counts only", () => {
+    const board = prepareBoard(
+      factsOf(published, [
+        gradedRow(published, "Alpha", new Array(36).fill(0.5)),
+        reportedRow("Beta", { training: 0, inference: 0, rl: 0 }),
+      ]),
+    );
+    expect(board.pairs[0]).toMatchObject({ method: "bounds", verdict: "cannot-tell", p: null });
   });
 
   it("of a host's fault are provisional: shown, unranked, in no pair", () => {

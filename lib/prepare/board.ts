@@ -11,25 +11,46 @@ export const boardSeed = 2610_36589;
 
 type CategoryCounts = Board["suite"]["categoryCounts"];
 
-/** Sum of scores over tasks as a share of `total`; the interval only where every score is 0 or 1. */
-function shareOf(resolved: number, total: number): Share {
-  const whole = Number.isInteger(resolved);
-  const interval = whole && total > 0 ? wilsonInterval(resolved, total) : null;
+/** Counts as a share of `total`, with the Wilson interval. */
+function countedShare(resolved: number, total: number): Share {
+  const interval = total > 0 ? wilsonInterval(resolved, total) : null;
   return {
-    resolved: whole ? resolved : null,
+    resolved,
     total,
     pct: total > 0 ? (100 * resolved) / total : 0,
     interval: interval ? [100 * interval[0], 100 * interval[1]] : null,
   };
 }
 
+/** A sum of fractions that is off a whole number by less than this is that number. */
+const roundingError = 1e-9;
+
+/**
+ * Sum of scores over tasks as a share of `total`. The interval is of counts of yes and no, so it is given only where
+ * every score is 0 or 1: means over attempts may sum to a whole number too.
+ */
+function scoredShare(scores: readonly number[], total: number): Share {
+  const score = sum(scores, (one) => one);
+  const whole = Math.round(score);
+  if (isBinary(scores)) return countedShare(whole, total);
+  const isWhole = Math.abs(score - whole) < roundingError;
+  return {
+    resolved: isWhole ? whole : null,
+    total,
+    pct: total > 0 ? (100 * (isWhole ? whole : score)) / total : 0,
+    interval: null,
+  };
+}
+
 function reportedShare(share: ReportedShare): Share {
   return share.resolved === null
     ? { resolved: null, total: share.total, pct: share.pct, interval: null }
-    : shareOf(share.resolved, share.total);
+    : countedShare(share.resolved, share.total);
 }
 
 const sum = <T>(items: readonly T[], of: (item: T) => number) => items.reduce((total, item) => total + of(item), 0);
+
+const isBinary = (scores: readonly number[]) => scores.every((score) => score === 0 || score === 1);
 
 function missingTask(task: string): TaskFacts {
   return {
@@ -37,6 +58,9 @@ function missingTask(task: string): TaskFacts {
     verdict: "missing",
     score: 0,
     officialScore: 0,
+    passedShare: 0,
+    officialResolvedAttempts: 0,
+    probeRejectedAttempts: 0,
     requiredPassed: null,
     requiredTotal: null,
     status: null,
@@ -61,31 +85,25 @@ function gradedNumbers(facts: BoardFacts, given: readonly TaskFacts[]) {
     requiredTotal: task.requiredTotal,
     status: task.status,
   }));
-  const official = sum(tasks, (task) => task.officialScore);
-  const officialTasks = tasks.filter((task) => task.officialScore > 0);
   const anyGraded = tasks.some((task) => task.verdict !== "missing");
   return {
-    resolved: shareOf(
-      sum(tasks, (task) => task.score),
+    resolved: scoredShare(
+      tasks.map((task) => task.score),
       total,
     ),
-    officialResolved: shareOf(official, total),
+    officialResolved: scoredShare(
+      tasks.map((task) => task.officialScore),
+      total,
+    ),
     probeRejected: {
-      rejected: officialTasks.filter((task) => task.score < task.officialScore).length,
-      officialResolved: officialTasks.length,
+      rejected: sum(tasks, (task) => task.probeRejectedAttempts),
+      officialResolved: sum(tasks, (task) => task.officialResolvedAttempts),
     },
-    passedPct:
-      anyGraded && total > 0
-        ? (100 * sum(tasks, (task) => (task.requiredTotal ? (task.requiredPassed ?? 0) / task.requiredTotal : 0))) /
-          total
-        : null,
+    passedPct: anyGraded && total > 0 ? (100 * sum(tasks, (task) => task.passedShare)) / total : null,
     byCategory: facts.suite.categoryCounts.map(({ category, count }) => ({
       category,
-      share: shareOf(
-        sum(
-          tasks.filter((task) => categoryOf.get(task.task) === category),
-          (task) => task.score,
-        ),
+      share: scoredShare(
+        tasks.filter((task) => categoryOf.get(task.task) === category).map((task) => task.score),
         count,
       ),
     })),
@@ -154,8 +172,6 @@ interface Ranked {
   scores: number[] | null;
 }
 
-const isBinary = (scores: readonly number[]) => scores.every((score) => score === 0 || score === 1);
-
 /** The p-values that the data of two rows allow, and the test that gave them. */
 function compareRows(
   a: Ranked,
@@ -173,6 +189,8 @@ function compareRows(
     const p = signFlipTest(differences, seededRandom(boardSeed));
     return { method: "sign-flip", smallest: p, largest: p };
   }
+  // the bounds are of counts of yes and no
+  if ([a, b].some(({ scores }) => scores && !isBinary(scores))) return { method: "bounds", smallest: 0, largest: 1 };
   const strata = categories.flatMap((category) => {
     const shareA = a.row.byCategory.find((one) => one.category === category)?.share;
     const shareB = b.row.byCategory.find((one) => one.category === category)?.share;
