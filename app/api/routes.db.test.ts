@@ -251,6 +251,9 @@ describe("what is given out", () => {
     const params = { params: Promise.resolve({ id: gradingId, path: ["payload", "patch.diff"] }) };
     const part = await getFile(request("/", "GET", null, { range: "bytes=5-10" }), params);
     expect({ status: part.status, text: await part.text() }).toEqual({ status: 206, text: "--git " });
+    // Next has decoded the path already: a percent sign in it is one.
+    const percent = { params: Promise.resolve({ id: gradingId, path: ["a%zz"] }) };
+    expect((await getFile(request("/", "GET"), percent)).status).toBe(404);
     const beyond = await getFile(request("/", "GET", null, { range: "bytes=99999-" }), params);
     expect(beyond.status).toBe(416);
   });

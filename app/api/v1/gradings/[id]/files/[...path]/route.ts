@@ -11,7 +11,7 @@ export async function GET(request: Request, { params }: Params): Promise<Respons
   return respond(async () => {
     const context = await getServerContext();
     const { id, path } = await params;
-    const name = path.map(decodeURIComponent).join("/");
+    const name = path.join("/");
     const file = await findEvidenceFile(context, id, name);
     return sendBlob(context, request, {
       ...file,
