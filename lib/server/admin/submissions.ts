@@ -231,8 +231,9 @@ export async function publish(context: ServerContext, submissionId: string): Pro
 /** Takes a submission off every page. Its evidence stays in the log and the store. */
 export async function withdraw(context: ServerContext, submissionId: string, reason: string): Promise<void> {
   await change(context, submissionId, async (tx) => {
-    if (!(await withdrawSubmission(tx, submissionId))) throw unknown("submission", submissionId, null);
+    // Jobs before the submission: the order in which an ingest takes their rows.
     await cancelJobs(tx, { submissionId });
+    if (!(await withdrawSubmission(tx, submissionId))) throw unknown("submission", submissionId, null);
     await appendToLog(tx, event("withdrawal", submissionId, reason), null);
   });
 }
