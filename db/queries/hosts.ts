@@ -1,6 +1,7 @@
 import type { HostFacts } from "../../lib/contract/result";
 import type { KeyRole } from "../../lib/contract/vocabulary";
 import type { SqlRunner } from "./queue";
+import { storableJson, storableText } from "./storable";
 
 export interface HostRow {
   id: string;
@@ -59,8 +60,8 @@ export async function recordHost(
 ): Promise<string> {
   const [host] = await tx<{ id: string }[]>`
     insert into host (name, organization_id, credential_hash, facts, runner_version, trusted_at)
-    values (${params.name}, ${params.organizationId}, ${params.credentialHash}, ${tx.json(params.facts)},
-            ${params.runnerVersion}, ${params.trusted ? tx`now()` : null})
+    values (${params.name}, ${params.organizationId}, ${params.credentialHash}, ${storableJson(params.facts)}::text::jsonb,
+            ${storableText(params.runnerVersion)}, ${params.trusted ? tx`now()` : null})
     returning id`;
   if (!host) throw new Error("the host was not recorded");
   return host.id;
@@ -105,6 +106,19 @@ export async function listKeys(sql: SqlRunner): Promise<KeyRow[]> {
 export async function findKey(sql: SqlRunner, keyid: string): Promise<KeyRow | null> {
   const [key] = await sql<KeyRow[]>`select ${keyColumns(sql)} where keyid = ${keyid}`;
   return key ?? null;
+}
+
+/** A key as it stands now; its row cannot change until the transaction ends. */
+export async function holdKey(tx: SqlRunner, keyid: string): Promise<KeyRow | null> {
+  const [key] = await tx<KeyRow[]>`select ${keyColumns(tx)} where keyid = ${keyid} for share`;
+  return key ?? null;
+}
+
+/** Whether a host is trusted now; its row cannot change until the transaction ends. */
+export async function holdHostTrust(tx: SqlRunner, id: string): Promise<boolean> {
+  const [host] = await tx<{ trusted: boolean }[]>`
+    select trusted_at is not null and revoked_at is null as trusted from host where id = ${id} for share`;
+  return host?.trusted ?? false;
 }
 
 /** Adds a key; false where the keyid is known already, which is left as it is. */

@@ -2,6 +2,7 @@ import type { Guard, HostFacts, Result } from "../../lib/contract/result";
 import type { Manifest } from "../../lib/contract/task";
 import type { Executor, GradingStatus, Tier } from "../../lib/contract/vocabulary";
 import type { SqlRunner } from "./queue";
+import { storableJson, storableText } from "./storable";
 
 export interface ExistingGrading {
   id: string;
@@ -230,15 +231,6 @@ export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewG
 
 export async function recordReceipt(tx: SqlRunner, params: { gradingId: string; receipt: string }): Promise<void> {
   await tx`update grading set receipt = ${params.receipt} where id = ${params.gradingId}`;
-}
-
-/** Postgres stores neither U+0000 nor half of a surrogate pair: they are kept visible instead. */
-function storableText(text: string): string {
-  return text.replaceAll(/[\0\p{Surrogate}]/gu, "\ufffd");
-}
-
-function storableJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) => (typeof part === "string" ? storableText(part) : part));
 }
 
 /** Where an organization's self-made bundle of one patch belongs. */

@@ -1,5 +1,6 @@
 import type postgres from "postgres";
 import type { JobState } from "../../lib/contract/vocabulary";
+import { storableText } from "./storable";
 
 /** A pool or a transaction of raw SQL: the queue runs without drizzle, since its statements are about locks. */
 export type SqlRunner = postgres.Sql | postgres.TransactionSql;
@@ -119,6 +120,12 @@ export async function findLease(sql: SqlRunner, leaseId: string, lock = false): 
   return lease ?? null;
 }
 
+/** Whether a lease was granted for the grading of this id. */
+export async function isLeasedGrading(sql: SqlRunner, gradingId: string): Promise<boolean> {
+  const rows = await sql`select 1 from lease where grading_id = ${gradingId}`;
+  return rows.length > 0;
+}
+
 /** Prolongs an active lease; null where it is active no longer. */
 export async function renewLease(
   sql: postgres.Sql,
@@ -128,7 +135,7 @@ export async function renewLease(
     const [lease] = await tx<{ expiresAt: Date; jobId: string }[]>`
       update lease
       set expires_at = now() + make_interval(secs => ${params.leaseSeconds}), renewed_at = now(),
-          job_state = ${params.state}, progress = ${params.progress}
+          job_state = ${params.state}, progress = ${storableText(params.progress)}
       where id = ${params.leaseId} and state = 'active'
       returning expires_at as "expiresAt", job_id as "jobId"`;
     if (!lease) return null;
@@ -148,38 +155,36 @@ export interface LostLease {
 
 /**
  * Ends leases that nobody renews: at once where none was ever renewed (nothing starts before the first renewal), else
- * `graceSeconds` after their expiry. Their jobs go back into the queue, another host preferred, `maxRetries` times.
+ * `graceSeconds` after their expiry. Call it in the transaction that recomputes their submissions. Their jobs go back into the queue, another host preferred, `maxRetries` times.
  */
 export async function loseExpiredLeases(
-  sql: postgres.Sql,
+  tx: SqlRunner,
   params: { graceSeconds: number; maxRetries: number },
 ): Promise<LostLease[]> {
-  return sql.begin(async (tx) => {
-    const expired = await tx<{ leaseId: string; jobId: string; hostId: string; started: boolean }[]>`
+  const expired = await tx<{ leaseId: string; jobId: string; hostId: string; started: boolean }[]>`
       select id as "leaseId", job_id as "jobId", host_id as "hostId", renewed_at is not null as started
       from lease
       where state = 'active'
         and expires_at < now() - make_interval(secs => case when renewed_at is null then 0 else ${params.graceSeconds}::int end)
       order by id
       for update skip locked`;
-    const lost: LostLease[] = [];
-    for (const { leaseId, jobId, hostId, started } of expired) {
-      await tx`update lease set state = 'lost', ended_at = now() where id = ${leaseId}`;
-      const outcome = await returnJob(tx, {
-        jobId,
-        hostId,
-        countRetry: started,
-        maxRetries: params.maxRetries,
-        delaySeconds: 0,
-        reason: "its host stopped renewing the lease",
-      });
-      const [job] = await tx<{ submissionId: string }[]>`
+  const lost: LostLease[] = [];
+  for (const { leaseId, jobId, hostId, started } of expired) {
+    await tx`update lease set state = 'lost', ended_at = now() where id = ${leaseId}`;
+    const outcome = await returnJob(tx, {
+      jobId,
+      hostId,
+      countRetry: started,
+      maxRetries: params.maxRetries,
+      delaySeconds: 0,
+      reason: "its host stopped renewing the lease",
+    });
+    const [job] = await tx<{ submissionId: string }[]>`
         select attempt.submission_id as "submissionId" from job join attempt on attempt.id = job.attempt_id
         where job.id = ${jobId}`;
-      if (job) lost.push({ leaseId, submissionId: job.submissionId, outcome });
-    }
-    return lost;
-  });
+    if (job) lost.push({ leaseId, submissionId: job.submissionId, outcome });
+  }
+  return lost;
 }
 
 /** Puts a job back into the queue after a fault that is not the candidate's, or ends it after its last retry. */
@@ -208,7 +213,7 @@ export async function returnJob(
   }
   await tx`
     update job
-    set state = 'queued', avoid_host_id = ${params.hostId}, reason = ${params.reason},
+    set state = 'queued', avoid_host_id = ${params.hostId}, reason = ${storableText(params.reason)},
         infra_retries = infra_retries + ${params.countRetry ? 1 : 0},
         not_before = now() + make_interval(secs => ${params.delaySeconds})
     where id = ${params.jobId}`;
@@ -220,7 +225,7 @@ export async function finishJob(
   params: { jobId: string; state: "finished" | "lost"; status: string; reason: string | null },
 ): Promise<void> {
   await tx`
-    update job set state = ${params.state}, finish_status = ${params.status}, reason = ${params.reason},
+    update job set state = ${params.state}, finish_status = ${params.status}, reason = ${storableText(params.reason)},
                    finished_at = now()
     where id = ${params.jobId}`;
 }

@@ -61,19 +61,24 @@ export async function claim(
 /** Gives jobs of hosts that vanished back to the queue. */
 async function endLostLeases(context: ServerContext): Promise<void> {
   const { sql } = context.database;
-  const lost = await loseExpiredLeases(sql, {
-    graceSeconds: protocol.graceSeconds,
-    maxRetries: protocol.infraRetries,
+  const tags = await sql.begin(async (tx) => {
+    const lost = await loseExpiredLeases(tx, {
+      graceSeconds: protocol.graceSeconds,
+      maxRetries: protocol.infraRetries,
+    });
+    const touched = new Set<string>();
+    // In one order, so that two sweeps never wait for each other's submissions.
+    for (const submissionId of [...new Set(lost.map((lease) => lease.submissionId))].sort((a, b) => (a < b ? -1 : 1))) {
+      await recomputeSubmission(tx, submissionId);
+      for (const tag of await submissionTags(tx, submissionId)) touched.add(tag);
+    }
+    if (lost.length > 0) {
+      await announceTags(tx, [...touched]);
+      await announceJobs(tx);
+    }
+    return [...touched];
   });
-  if (lost.length === 0) return;
-  const tags = new Set<string>();
-  for (const submissionId of new Set(lost.map((lease) => lease.submissionId))) {
-    await sql.begin((tx) => recomputeSubmission(tx, submissionId));
-    for (const tag of await submissionTags(sql, submissionId)) tags.add(tag);
-  }
-  await announceTags(sql, [...tags]);
-  await announceJobs(sql);
-  context.expireTags([...tags]);
+  if (tags.length > 0) context.expireTags(tags);
 }
 
 async function signedJob(context: ServerContext, claimed: NonNullable<Awaited<ReturnType<typeof claimJob>>>) {

@@ -133,6 +133,17 @@ describe("a lease", () => {
     );
   });
 
+  it("takes text that no column holds, with what is unstorable made visible", async () => {
+    await submitGold(server);
+    const { job, lease } = await startJob(server, host);
+    await renew(server, lease, { state: "running", progress: "test\0 1" });
+    const request = await signedFinish(host, job.lease.id, "infra", null);
+    await finish(server, host.row, await leaseOf(server, job), { ...request, reason: "disk\0" });
+    const [row] = await server.database.sql`
+      select lease.progress, job.reason from lease join job on job.id = lease.job_id where lease.id = ${job.lease.id}`;
+    expect(row).toEqual({ progress: "test\ufffd 1", reason: "disk\ufffd" });
+  });
+
   it("that was lost fences: its bundle is kept as late and never scored", async () => {
     const submissionId = await submitGold(server);
     const { job } = await startJob(server, host);
