@@ -1,4 +1,5 @@
-import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js";
+import { PgDialect } from "drizzle-orm/pg-core";
+import { drizzle, PostgresJsDatabase, PostgresJsSession } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import * as schema from "./schema";
 
@@ -6,6 +7,19 @@ export type Database = PostgresJsDatabase<typeof schema>;
 /** Inside `db.transaction(async (tx) => ...)`: queries take either. */
 export type Transaction = Parameters<Parameters<Database["transaction"]>[0]>[0];
 export type Queryable = Database | Transaction;
+
+/** What writes of one table need, in whatever connection it runs. */
+export type Writable = Pick<Queryable, "select" | "insert">;
+
+/** Drizzle inside a transaction of raw SQL. */
+export function writableIn(tx: postgres.TransactionSql): Writable {
+  const dialect = new PgDialect();
+  return new PostgresJsDatabase(
+    dialect,
+    new PostgresJsSession(tx as unknown as postgres.Sql, dialect, undefined),
+    undefined,
+  );
+}
 
 export interface DatabaseHandle {
   db: Database;

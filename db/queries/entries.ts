@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { eq } from "drizzle-orm";
 import type { Candidate } from "../../lib/contract/bundle";
-import type { Queryable } from "../client";
+import type { Writable } from "../client";
 import { entries } from "../schema";
 
 export type EntryConfiguration = Omit<Candidate, "promptDigest">;
@@ -54,7 +54,7 @@ function entrySlugOf(configuration: EntryConfiguration, digest: string): string 
 }
 
 /** The entry's id; it is made when its configuration is new. */
-export async function recordEntry(db: Queryable, configuration: EntryConfiguration): Promise<number> {
+export async function recordEntry(db: Writable, configuration: EntryConfiguration): Promise<number> {
   const configDigest = entryDigestOf(configuration);
   const find = async () => {
     const [row] = await db.select({ id: entries.id }).from(entries).where(eq(entries.configDigest, configDigest));

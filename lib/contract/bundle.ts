@@ -1,5 +1,15 @@
 import { z } from "zod";
-import { base64Schema, displayNameSchema, instantSchema, sha256Schema, slugSchema, uuidSchema } from "./scalars";
+import {
+  base64Schema,
+  displayNameSchema,
+  instantSchema,
+  int32Max,
+  printableSchema,
+  sha256Schema,
+  slugSchema,
+  suiteVersionSchema,
+  uuidSchema,
+} from "./scalars";
 import { executors, gradingStatuses, networkPolicies, promptConditions } from "./vocabulary";
 
 /** Names inside `<grading-id>.infradev.tar.gz`. */
@@ -90,8 +100,8 @@ export const candidateSchema = z.object({
   /** Display name of the model, or of the reference set. */
   model: displayNameSchema,
   agent: displayNameSchema.nullable(),
-  agentVersion: z.string().max(80).nullable(),
-  reasoningEffort: z.string().max(40).nullable(),
+  agentVersion: printableSchema(80).nullable(),
+  reasoningEffort: printableSchema(40).nullable(),
   promptCondition: z.enum(promptConditions),
   promptDigest: sha256Schema.nullable(),
   skill: z.object({ name: displayNameSchema, digest: sha256Schema }).nullable(),
@@ -100,7 +110,7 @@ export const candidateSchema = z.object({
     timeMin: z.number().nullable(),
     costUsd: z.number().nullable(),
     tokensM: z.number().nullable(),
-    steps: z.int().nullable(),
+    steps: z.int().nonnegative().max(int32Max).nullable(),
   }),
 });
 export type Candidate = z.infer<typeof candidateSchema>;
@@ -114,7 +124,7 @@ export const runResultPredicateSchema = z.object({
   }),
   task: z.object({
     suite: slugSchema,
-    suiteVersion: z.string(),
+    suiteVersion: suiteVersionSchema,
     slug: slugSchema,
     gradingDigest: sha256Schema,
     repo: z.string(),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { instantSchema, slugSchema, uuidSchema } from "./scalars";
+import { instantSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
 import { testIdSchema } from "./task";
 import {
   executors,
@@ -141,7 +141,7 @@ export type Summary = z.infer<typeof summarySchema>;
 export const resultSchema = z.object({
   format: z.literal("infradev-result/1"),
   gradingId: uuidSchema,
-  suite: z.object({ slug: slugSchema, version: z.string() }),
+  suite: z.object({ slug: slugSchema, version: suiteVersionSchema }),
   task: slugSchema,
   status: z.enum(gradingStatuses),
   /** Evidence for any status but `completed`: a stable code, a sentence, and what was seen. */
@@ -162,7 +162,7 @@ export type Result = z.infer<typeof resultSchema>;
 /** `run.lock.json`: what a replay needs. */
 export const runLockSchema = z.object({
   format: z.literal("infradev-run-lock/1"),
-  suite: z.object({ slug: slugSchema, version: z.string() }),
+  suite: z.object({ slug: slugSchema, version: suiteVersionSchema }),
   task: z.object({ slug: slugSchema, gradingDigest: z.string(), baseTree: z.string() }),
   patchSha256: z.string(),
   environment: z.object({

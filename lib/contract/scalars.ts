@@ -19,6 +19,14 @@ export const displayNameSchema = z
   .min(1)
   .max(120)
   .regex(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]+$/u, "control characters are not allowed");
+/** Text of at most `length` characters under the rule of names; it may be empty. */
+export const printableSchema = (length: number) =>
+  z
+    .string()
+    .max(length)
+    .regex(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$/u, "control characters are not allowed");
+/** Largest count that is kept. */
+export const int32Max = 2 ** 31 - 1;
 /** A path inside a payload or repository: relative, forward slashes, no '.', '..', empty or control parts. */
 export const relativePathSchema = z
   .string()

@@ -62,7 +62,7 @@ export interface Expectation {
   gradingId?: string | undefined;
   attemptId?: string | null | undefined;
   lease?: { id: string; nonce: string } | null | undefined;
-  suite?: { slug: string; version: string } | undefined;
+  suite?: { slug: string; version?: string | undefined } | undefined;
   task?: string | undefined;
   gradingDigest?: string | undefined;
   patchSha256?: string | undefined;

@@ -1,8 +1,9 @@
 import "server-only";
 import { join } from "node:path";
 import { createDatabase, type DatabaseHandle } from "@/db/client";
-import { listKeys, recordKey } from "@/db/queries/hosts";
+import { type KeyRow, listKeys, recordKey } from "@/db/queries/hosts";
 import { findDatabaseUrl } from "@/db/settings";
+import type { PublishedKey } from "@/lib/contract/bundle";
 import { toBase64 } from "@/lib/evidence/bytes";
 import type { Signer } from "@/lib/evidence/keys";
 import { loadOrCreateKey } from "@/lib/evidence/node/key-file";
@@ -86,17 +87,17 @@ async function openContext(): Promise<ServerContext> {
 /** The document at `/.well-known/infradev-keys.json`. */
 export async function publishedKeys(context: Pick<ServerContext, "database">) {
   const keys = await listKeys(context.database.sql);
-  return {
-    format: "infradev-keys/1" as const,
-    keys: keys.map((key) => ({
-      keyid: key.keyid,
-      role: key.role,
-      owner: key.owner,
-      spki: toBase64(key.spki),
-      validFrom: key.validFrom.toISOString(),
-      validUntil: key.validUntil?.toISOString() ?? null,
-      revokedAt: key.revokedAt?.toISOString() ?? null,
-      compromisedSince: key.compromisedSince?.toISOString() ?? null,
-    })),
-  };
+  return { format: "infradev-keys/1" as const, keys: keys.map(publishedKeyOf) };
 }
+
+/** A key as it is published. */
+export const publishedKeyOf = (key: KeyRow): PublishedKey => ({
+  keyid: key.keyid,
+  role: key.role,
+  owner: key.owner,
+  spki: toBase64(key.spki),
+  validFrom: key.validFrom.toISOString(),
+  validUntil: key.validUntil?.toISOString() ?? null,
+  revokedAt: key.revokedAt?.toISOString() ?? null,
+  compromisedSince: key.compromisedSince?.toISOString() ?? null,
+});

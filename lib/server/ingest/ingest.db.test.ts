@@ -326,7 +326,36 @@ describe("a bundle is refused, and nothing changes, when", () => {
   });
 });
 
+describe("wording", () => {
+  it("that changed since a host got the suite keeps no bundle out: the grading digest decides", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const manifest = structuredClone(server.manifests.find((one) => one.task.slug === job.task.slug));
+    const [test] = manifest?.tests ?? [];
+    if (!manifest || !test) throw new Error("the task has no test");
+    manifest.suite.version = "1.1";
+    manifest.task.title = "A better title";
+    test.requirement = "A better sentence";
+    const bundle = await makeBundleFor(server, host, job, { manifest });
+    expect(await deliver(server, host, job, bundle.path)).toMatchObject({ verdict: "accepted" });
+  });
+});
+
 describe("tiers", () => {
+  it("follow the trust that a host has when its bundle is recorded", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const localPath = server.blobs.localPath.bind(server.blobs);
+    server.blobs.localPath = async (sha256) => {
+      await server.database.sql`update host set trusted_at = null`;
+      return localPath(sha256);
+    };
+    const { job } = await gradeOne(server, host);
+    const [row] = await server.database.sql`select tier from grading where id = ${job.gradingId}`;
+    expect(row).toEqual({ tier: "signed" });
+  });
+
   it("come from trust and sandbox, never from the bundle", async () => {
     const trusted = await addTestHost(server);
     await submitGold(server);

@@ -1,5 +1,5 @@
 import "server-only";
-import type { HostRow } from "@/db/queries/hosts";
+import { type HostRow, holdHostTrust, holdKey } from "@/db/queries/hosts";
 import {
   type ExistingGrading,
   findAcceptedGrading,
@@ -16,14 +16,16 @@ import { bundlePaths, type DsseEnvelope, dssePayloadType, type PublishedKey } fr
 import { InfraDevError } from "@/lib/contract/errors";
 import type { FinishResponse } from "@/lib/contract/job";
 import { summarize } from "@/lib/contract/result";
+import type { Manifest } from "@/lib/contract/task";
 import type { GradingStatus, Tier } from "@/lib/contract/vocabulary";
 import { toHex, utf8 } from "@/lib/evidence/bytes";
 import { serializeEnvelope, signEnvelope } from "@/lib/evidence/dsse";
+import { keyProblemAt } from "@/lib/evidence/keys";
 import { type BundleContents, verifyBundle } from "@/lib/evidence/node/verify-bundle";
 import { buildReceiptStatement, differences } from "@/lib/evidence/statements";
 import type { Expectation } from "@/lib/evidence/verify-evidence";
 import { announceTags } from "../announce";
-import { publishedKeys, type ServerContext } from "../context";
+import { publishedKeyOf, publishedKeys, type ServerContext } from "../context";
 import { appendToLog } from "../log/append";
 import { candidateOf } from "../runners/candidate";
 import { endJob } from "../runners/end-job";
@@ -62,7 +64,7 @@ export async function ingestLeasedBundle(
     gradingId: lease.gradingId,
     attemptId: lease.attemptId,
     lease: { id: lease.id, nonce: lease.nonce },
-    suite: { slug: task.suite, version: task.suiteVersion },
+    suite: { slug: task.suite },
     task: task.slug,
     gradingDigest: task.gradingDigest,
     patchSha256: attempt.patchSha256,
@@ -95,13 +97,15 @@ export async function ingestLeasedBundle(
           remedy: "keep the first result",
         });
       }
+      await requireKeyInForce(tx, contents.key.keyid, receivedAt);
+      const trusted = await holdHostTrust(tx, host.id);
       const late = held.state !== "active";
       await recordVerified(tx, task, contents, {
         attemptId: held.attemptId,
         leaseId: held.id,
         nonce: held.nonce,
         hostId: host.id,
-        tier: host.trusted && contents.result.sandboxed ? "verified" : "signed",
+        tier: trusted && contents.result.sandboxed ? "verified" : "signed",
         late,
         receivedAt,
         bundleSha256,
@@ -133,6 +137,14 @@ export async function ingestLeasedBundle(
     .catch(refuseUnstorable);
   context.expireTags(tags);
   return answer;
+}
+
+/** Refuses what a key signed that was revoked while its bundle was verified. Holds the key's row until the transaction ends. */
+export async function requireKeyInForce(tx: SqlRunner, keyid: string, receivedAt: Date): Promise<void> {
+  const key = await holdKey(tx, keyid);
+  if (!key) throw new Error(`key ${keyid} vanished`);
+  const problem = keyProblemAt(publishedKeyOf(key), receivedAt);
+  if (problem) throw new InfraDevError("invalid", problem);
 }
 
 /** What a bundle holds that was verified against every expectation, and the files that may be given out. */
@@ -169,15 +181,33 @@ export async function verifyUploaded(
   return { contents: report.contents, bytes: stored.bytes, files };
 }
 
+/**
+ * What decides a verdict, as the grading digest covers it. A title, a prompt, a requirement's wording or the suite's
+ * version may differ: a runner claims by the grading digest alone. What a hidden suite keeps to itself is left out.
+ */
+function gradedPart({ suite, task, digests, groups, tests }: Manifest) {
+  const { title: _title, category: _category, type: _type, ...graded } = task;
+  const conceals = (test: Manifest["tests"][number]) => suite.probes === "hidden" && test.kind === "probe";
+  return {
+    suite: suite.slug,
+    task: graded,
+    grading: digests.grading,
+    groups,
+    tests: tests.map(({ requirement: _wording, ...test }) =>
+      conceals(test) ? { ...test, condition: null, limit: null } : test,
+    ),
+  };
+}
+
 /** Compares the manifest inside the bundle with the task's own, and the sums with what its outcomes add up to. */
 export function checkAgainstTask(contents: BundleContents, task: IngestTask): void {
-  const [difference] = differences(task.manifest, contents.manifest);
+  const [difference] = differences(gradedPart(task.manifest), gradedPart(contents.manifest));
   if (difference) {
     throw new InfraDevError("invalid", {
       code: "bundle.manifest-mismatch",
       message: `says ${difference.actual}, the suite's manifest says ${difference.expected}`,
       where: `${bundlePaths.manifest}#${difference.path}`,
-      rule: "a task is graded by the manifest of its suite version",
+      rule: "what a grading digest covers is the same in the bundle and on the server",
       remedy: `grade with suite ${task.suite} ${task.suiteVersion} as this server has it`,
     });
   }
@@ -296,6 +326,19 @@ export function refuseUnstorable(error: unknown): never {
         where: bundlePaths.result,
         rule: "numbers and times lie within what 32-bit counters, doubles and calendars hold",
         remedy: "grade again with a current runner",
+      },
+      { cause: error },
+    );
+  }
+  if (code === "23505") {
+    throw new InfraDevError(
+      "conflict",
+      {
+        code: "ingest.grading-taken",
+        message: "another bundle with this grading's id was recorded at the same time",
+        where: `${bundlePaths.result}#gradingId`,
+        rule: "a grading's id is used once",
+        remedy: "grade again; each grading gets an id of its own",
       },
       { cause: error },
     );

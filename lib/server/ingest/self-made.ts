@@ -1,5 +1,6 @@
 import "server-only";
 import type { z } from "zod";
+import { writableIn } from "@/db/client";
 import { recordEntry } from "@/db/queries/entries";
 import { findKey, type KeyRow } from "@/db/queries/hosts";
 import {
@@ -11,6 +12,7 @@ import {
   findUpload,
   type UploadRow,
 } from "@/db/queries/ingest";
+import { isLeasedGrading } from "@/db/queries/queue";
 import { bundlePaths } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import { uuidSchema } from "@/lib/contract/scalars";
@@ -27,7 +29,15 @@ import { base64Field } from "../base64-field";
 import type { ServerContext } from "../context";
 import { announceBundle, appendBundle } from "../runners/bundle-upload";
 import type { UploadProgress } from "../upload-store";
-import { checkAgainstTask, recordVerified, refuseUnstorable, replayed, settle, verifyUploaded } from "./ingest";
+import {
+  checkAgainstTask,
+  recordVerified,
+  refuseUnstorable,
+  replayed,
+  requireKeyInForce,
+  settle,
+  verifyUploaded,
+} from "./ingest";
 import { receiptOf } from "./receipt";
 import { unpackPayload } from "./unpack";
 
@@ -89,13 +99,15 @@ export async function finishSelfMade(context: ServerContext, id: string): Promis
   checkAgainstTask(contents, task);
   checkCandidate(contents);
   const { patchSha256, promptDigest: _promptDigest, ...configuration } = contents.runResult.predicate.candidate;
-  const entryId = await recordEntry(context.database.db, configuration);
   const patch = contents.files.find((file) => file.path === bundlePaths.patch);
   // An attempt's patch is a blob of its own; here it comes with the bundle.
   await unpackPayload(context, { bundleSha256, files: opened.files });
 
   const { answer, tags } = await context.database.sql
     .begin(async (tx) => {
+      await requireKeyInForce(tx, upload.keyid, receivedAt);
+      if (await isLeasedGrading(tx, contents.result.gradingId)) throw leasedGrading(contents.result.gradingId);
+      const entryId = await recordEntry(writableIn(tx), configuration);
       const attempt = await ensureVendorAttempt(tx, {
         suiteId: task.suiteId,
         entryId,
@@ -192,6 +204,16 @@ function checkCandidate(contents: BundleContents): void {
       remedy: "run the agent with the prompt of this suite version",
     });
   }
+}
+
+function leasedGrading(gradingId: string): InfraDevError {
+  return new InfraDevError("conflict", {
+    code: "ingest.grading-leased",
+    message: `the id ${gradingId} belongs to a grading that this server granted to a host`,
+    where: `${bundlePaths.result}#gradingId`,
+    rule: "a self-made bundle has a grading id of its own",
+    remedy: "grade again; each grading gets an id of its own",
+  });
 }
 
 function unknownTask(contents: BundleContents): InfraDevError {

@@ -1,0 +1,139 @@
+import { createHash, randomUUID } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { InfraDevError } from "@/lib/contract/errors";
+import { type UploadFinishResponse, uploadAnnouncementText } from "@/lib/contract/upload";
+import { toBase64, utf8 } from "@/lib/evidence/bytes";
+import { generateKeyPair, type Signer } from "@/lib/evidence/keys";
+import { publicKeyPem } from "@/lib/evidence/node/key-file";
+import { makeTestBundle, type TestBundleOptions, testCandidate } from "@/lib/evidence/testing";
+import { addVendorKey, revokeSigningKey } from "../admin/hosts";
+import {
+  addTestHost,
+  deliver,
+  makeBundleFor,
+  startJob,
+  startTestServer,
+  submitGold,
+  type TestServer,
+} from "../testing";
+import { announceSelfMade, appendSelfMade, finishSelfMade } from "./self-made";
+
+let server: TestServer;
+let signer: Signer;
+beforeEach(async () => {
+  server = await startTestServer(inject("testServerUrl"), { tasks: 2 });
+  ({ signer } = await generateKeyPair());
+  const file = `${server.dataDir}/vendor.pem`;
+  await writeFile(file, publicKeyPem(signer.spki));
+  const organization = { slug: "vendor", name: "Vendor" };
+  await addVendorKey(server, { file, owner: "Vendor", organization, validUntil: null });
+});
+afterEach(() => server.close());
+
+/** Makes, announces, sends and finishes a vendor's bundle. */
+async function send(overrides: TestBundleOptions = {}): Promise<UploadFinishResponse> {
+  const [manifest] = server.manifests;
+  if (!manifest) throw new Error("the suite has no task");
+  const bundle = await makeTestBundle(`${server.dataDir}/${randomUUID()}.tar.gz`, {
+    manifest,
+    signer,
+    gradingId: randomUUID(),
+    attemptId: null,
+    lease: null,
+    candidate: { ...testCandidate, promptDigest: manifest.digests.prompts.interface ?? null },
+    ...overrides,
+  });
+  const bytes = await readFile(bundle.path);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const facts = { sha256, bytes: bytes.byteLength };
+  const signature = toBase64(await signer.sign(utf8(uploadAnnouncementText(facts))));
+  const { id } = await announceSelfMade(server, { ...facts, keyid: signer.keyid, signature });
+  await appendSelfMade(
+    server,
+    id,
+    0,
+    (async function* () {
+      yield new Uint8Array(bytes);
+    })(),
+  );
+  return finishSelfMade(server, id);
+}
+
+const codeOf = async (work: Promise<unknown>): Promise<string> => {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof InfraDevError)) throw error ?? new Error("nothing was refused");
+  return error.code;
+};
+
+const count = async (table: string): Promise<number> => {
+  const [row] = await server.database.sql<
+    { n: number }[]
+  >`select count(*)::int as n from ${server.database.sql(table)}`;
+  return row?.n ?? 0;
+};
+
+describe("a self-made bundle", () => {
+  it("sent again under another grading id is kept, and the first one goes on counting", async () => {
+    const failing = { statuses: { "tests/test_pool.py::test_release": "failed" as const } };
+    await send({ ...failing, status: "infra" });
+    const first = await send(failing);
+    await send();
+    expect(await count("grading")).toBe(3);
+    const [summary] = await server.database.sql`
+      select grading_id, verdict from attempt_summary where submission_id = ${first.submissionId}`;
+    expect(summary).toEqual({ grading_id: first.gradingId, verdict: "failed" });
+  });
+
+  it.each<[string, Partial<typeof testCandidate>]>([
+    ["agentVersion", { agentVersion: "1.0\0" }],
+    ["reasoningEffort", { reasoningEffort: "hi\0gh" }],
+    ["budget.steps", { budget: { ...testCandidate.budget, steps: 3e9 } }],
+  ])("whose %s fits no column is refused and leaves no rows", async (_field, change) => {
+    const before = await count("entry");
+    expect(await codeOf(send({ candidate: { ...testCandidate, ...change } }))).toBe("bundle.statement-form");
+    expect([await count("entry"), await count("grading")]).toEqual([before, 0]);
+  });
+
+  it("whose suite version is no version is refused", async () => {
+    const [manifest] = server.manifests;
+    if (!manifest) throw new Error("the suite has no task");
+    const odd = { ...manifest, suite: { ...manifest.suite, version: "1.0\0" } };
+    expect(await codeOf(send({ manifest: odd }))).toMatch(/^bundle\./);
+  });
+
+  it("that is refused inside the transaction leaves no entry", async () => {
+    const before = await count("entry");
+    const beyond: TestBundleOptions = {
+      editResult: (result) => {
+        const rank = result.tests[0]?.ranks[0];
+        if (rank) rank.logLine = 2 ** 40;
+      },
+    };
+    expect(await codeOf(send(beyond))).toBe("bundle.out-of-range");
+    expect(await count("entry")).toBe(before);
+  });
+
+  it("cannot take the grading id that a lease has", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    expect(await codeOf(send({ gradingId: job.gradingId }))).toBe("ingest.grading-leased");
+    const bundle = await makeBundleFor(server, host, job);
+    expect(await deliver(server, host, job, bundle.path)).toMatchObject({ verdict: "accepted" });
+  });
+
+  it("whose key is revoked while it is verified is refused", async () => {
+    const localPath = server.blobs.localPath.bind(server.blobs);
+    server.blobs.localPath = async (sha256) => {
+      const compromisedSince = new Date(Date.now() - 60_000);
+      await revokeSigningKey(server, { keyid: signer.keyid, compromisedSince, reason: "leaked" });
+      return localPath(sha256);
+    };
+    expect(await codeOf(send())).toBe("bundle.key-revoked");
+    expect(await count("grading")).toBe(0);
+  });
+});
