@@ -35,7 +35,7 @@ export default function Page() {
         <dt>Official-resolved, probe rejection</dt>
         <dd>
           The same with official tests only; probe rejection is the share of official-resolved attempts that the probes
-          reject.
+          reject, counted by attempt where tasks have several.
         </dd>
         <dt>% passed</dt>
         <dd>Passed over required tests of a task, averaged over the suite’s tasks.</dd>
@@ -50,9 +50,11 @@ export default function Page() {
       <p>
         Each rank writes one event stream while it runs; the streams, read against the task’s manifest, decide. An exit
         code, a report file of one rank, or printed text never do. A test passes only if every required rank passed it.
-        A start without an end is a crash or a hang; a test that nothing reported did not pass; a skipped test has not
-        passed, unless it is skipped on the base too. A host’s fault is not the candidate’s: it is rerun, and until then
-        the row is provisional and unranked.
+        A start without an end is a crash or a hang; a test that nothing reported did not pass; a skipped test never
+        passes. A group of tests that reaches its time limit is ended and the grading is completed: what was running
+        hung, what had not begun was not run. The status <em>candidate’s time-out</em> is a word of the evidence format
+        that this runner never gives. A host’s fault is not the candidate’s: it is rerun, and until then the row is
+        provisional and unranked.
       </p>
 
       <h2 id="ranking">Ranking</h2>
@@ -60,8 +62,9 @@ export default function Page() {
         Entries are ordered by % resolved. The position shown is a <em>rank set</em>: from one plus the entries that are
         significantly better, to the number of entries less those that are significantly worse. Each pair is compared by
         the exact two-sided McNemar test on its paired verdicts, adjusted by Holm’s method over all pairs of the board.
-        Where tasks have several attempts the pair is compared by a sign-flip test on the tasks’ mean differences.
-        Filters, sorting and categories never change a rank set.
+        Where tasks have several attempts a task’s score is the mean over all of them, one without a grading counting as
+        not resolved; the row has no Wilson interval, and the pair is compared by a sign-flip test on the tasks’ mean
+        differences. Filters, sorting and categories never change a rank set.
       </p>
       <p>
         Where a row has counts only, as published rows do, the pairing of its tasks is unknown. The counts still bound
