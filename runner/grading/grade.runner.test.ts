@@ -104,6 +104,22 @@ describe("a grading", () => {
     expect(existsSync(join(payloadDir, "..", "scratch"))).toBe(false);
   });
 
+  it("gives a result whatever a candidate names its own tests", async () => {
+    const task = await tiny({
+      tests: {
+        "tests/test_core.py":
+          'def test_there():\n    pass\n\n\ndef test_more():\n    pass\n\n\nglobals()["test_a\\x01\\n" + "b" * 500] = test_more\n',
+      },
+      groups: [{ id: "official" }],
+      ids: { "tests/test_core.py::test_there": { group: "official", expect: "p2p" } },
+    });
+    const { result } = await grade(task, null);
+    expect(result.status).toBe("completed");
+    const strange = result.extraTests.map(({ id }) => id).find((id) => id.includes("bbb"));
+    expect(strange).toMatch(/^tests\/test_core\.py::test_a\ufffd\ufffdb+$/);
+    expect(strange).toHaveLength(400);
+  });
+
   it("of hidden probes shows their verdicts and seals what they check", async () => {
     const secret = "the-secret-requirement";
     const task = await tiny({

@@ -19,7 +19,7 @@ import { mergeTest } from "./merge";
 import { writePayload } from "./payload";
 import type { ProgressEvent } from "./progress";
 import { ensurePython, type PythonRuntime } from "./python-runtime";
-import { createRedactor } from "./redact";
+import { createRedactor, redactTexts } from "./redact";
 import { prepareWorkspace, type Workspace } from "./workspace";
 
 export type { ProgressEvent } from "./progress";
@@ -98,7 +98,7 @@ export async function gradeTask(input: GradeInput): Promise<Graded> {
       summary: summarize(tests, completed),
       launches: record?.launches.map(({ launch }) => launch) ?? [],
       tests,
-      extraTests: [...extra].slice(0, 1000).map((id) => ({ id: id.slice(0, 400), status: "not-run" })),
+      extraTests: extraTestsOf(extra),
     };
     input.onProgress?.({ type: "stage", stage: "bundling" });
     const graded = await writeEvidence(input, { result, record, workspace, python, workDir, scratch });
@@ -116,6 +116,12 @@ export async function gradeTask(input: GradeInput): Promise<Graded> {
     await session.collect();
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** What a candidate named its own tests, as ids that the contract accepts. */
+function extraTestsOf(ids: ReadonlySet<string>): Result["extraTests"] {
+  const named = [...ids].map((id) => id.replace(/\p{Cc}/gu, "\ufffd").slice(0, 400)).filter((id) => id !== "");
+  return [...new Set(named)].slice(0, 1000).map((id) => ({ id, status: "not-run" }));
 }
 
 type Executed = { workspace: Workspace | null; record: RunRecord | null; ending: Ending };
@@ -237,7 +243,7 @@ async function writeEvidence(input: GradeInput, evidence: Evidence): Promise<Gra
     launches: record?.launches ?? [],
     redact,
   });
-  return { result: resultSchema.parse(JSON.parse(redact(JSON.stringify(result)))), payloadDir, sealedDir };
+  return { result: resultSchema.parse(redactTexts(result, redact)), payloadDir, sealedDir };
 }
 
 async function harnessDigests(): Promise<string[]> {

@@ -4,7 +4,7 @@ import type { Guard, HostFacts, Launch, Result, RunLock } from "@/lib/contract/r
 import type { Manifest } from "@/lib/contract/task";
 import { ctrfOf, junitOf } from "./documents";
 import type { LaunchResult } from "./launch";
-import type { Redactor } from "./redact";
+import { type Redactor, redactTexts } from "./redact";
 
 export type PayloadInput = {
   payloadDir: string;
@@ -47,18 +47,20 @@ function publicResult(result: Result, manifest: Manifest): Result {
 export async function writePayload(input: PayloadInput): Promise<void> {
   const { payloadDir, sealedDir, result, manifest, redact } = input;
   const hidden = hiddenGroups(manifest);
-  const json = (value: unknown): string => `${redact(JSON.stringify(value, null, 2))}\n`;
-  const shown = publicResult(result, manifest);
-  await put(payloadDir, "result.json", json(shown));
-  await put(payloadDir, "manifest.json", `${JSON.stringify(manifest, null, 2)}\n`);
+  const plain = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+  const json = (value: unknown): string => plain(redactTexts(value, redact));
+  const whole = redactTexts(result, redact);
+  const shown = publicResult(whole, manifest);
+  await put(payloadDir, "result.json", plain(shown));
+  await put(payloadDir, "manifest.json", plain(manifest));
   await put(payloadDir, "run.lock.json", json(input.runLock));
   await put(payloadDir, "patch.diff", input.patch);
   await put(payloadDir, "host.json", json(input.host));
-  await put(payloadDir, "tests.ctrf.json", json(ctrfOf(shown)));
+  await put(payloadDir, "tests.ctrf.json", plain(ctrfOf(shown)));
   await put(payloadDir, "guard.json", json(input.guard));
   if (sealedDir !== null) {
-    await put(sealedDir, "result.json", json(result));
-    await put(sealedDir, "tests.ctrf.json", json(ctrfOf(result)));
+    await put(sealedDir, "result.json", plain(whole));
+    await put(sealedDir, "tests.ctrf.json", plain(ctrfOf(whole)));
   }
   for (const [index, launched] of input.launches.entries()) {
     const target = hidden.has(launched.launch.group) ? sealedDir : payloadDir;
@@ -73,12 +75,14 @@ async function writeLaunch(target: string, index: number, launched: LaunchResult
   for (let rank = 0; rank < launch.nproc; rank += 1) {
     const outcomes = [...launched.outcomes].flatMap(([id, ranks]) => {
       const entry = ranks[rank];
-      return entry === undefined ? [] : [{ id, outcome: entry.outcome }];
+      return entry === undefined ? [] : [{ id, outcome: redactTexts(entry.outcome, redact) }];
     });
     const output = launched.outputs[rank];
-    const lines = launched.eventLines[rank] ?? [];
-    await put(target, `junit/${base}/rank-${rank}.xml`, redact(junitOf(launch, rank, outcomes)));
-    await put(target, `events/${base}/rank-${rank}.jsonl`, redact(lines.map((line) => `${line}\n`).join("")));
+    const lines = (launched.eventLines[rank] ?? []).map((line) =>
+      JSON.stringify(redactTexts(JSON.parse(line), redact)),
+    );
+    await put(target, `junit/${base}/rank-${rank}.xml`, junitOf(launch, rank, outcomes));
+    await put(target, `events/${base}/rank-${rank}.jsonl`, lines.map((line) => `${line}\n`).join(""));
     await put(target, `ranks/${base}/rank-${rank}.stdout.log`, redact(output?.stdout.toString("utf8") ?? ""));
     await put(target, `ranks/${base}/rank-${rank}.stderr.log`, redact(output?.stderr.toString("utf8") ?? ""));
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createFrameMapper, parseStackDump } from "./frames";
-import { createRedactor } from "./redact";
+import { createRedactor, redactTexts } from "./redact";
 
 const env = (values: Record<string, string>) => values as unknown as NodeJS.ProcessEnv;
 
@@ -13,6 +13,33 @@ describe("redaction", () => {
     expect(redact("pass hunter2hunter2 in /home/someone/x")).toBe("pass [redacted: DEPLOY_PASS] in ~/x");
     expect(redact(`key sk-${"a".repeat(24)}; hf_${"B".repeat(32)}`)).toBe("key [redacted: token]; [redacted: token]");
     expect(redact("PATH=/usr/bin:/bin abc")).toBe("PATH=/usr/bin:/bin abc");
+  });
+
+  it("of a document changes free texts only, whatever a secret equals or holds", () => {
+    const multiline = 'first "line"\nsecond \\ lín\u00e9';
+    const redact = createRedactor(
+      new Map(),
+      env({ HOME: "/", PGDATABASE: "infradev", COMPLETED: "completed", ML: multiline }),
+    );
+    const document = {
+      format: "infradev-result/1",
+      status: "completed",
+      infradev: 1,
+      reason: { code: "infradev.completed", message: `in infradev: ${multiline}`, evidence: ["infradev"] },
+      frames: [{ line: 1, code: "x = 'infradev'", function: "infradev" }],
+    };
+    expect(redactTexts(document, redact)).toEqual({
+      format: "infradev-result/1",
+      status: "completed",
+      infradev: 1,
+      reason: {
+        code: "infradev.completed",
+        message: "in [redacted: PGDATABASE]: [redacted: ML]",
+        evidence: ["[redacted: PGDATABASE]"],
+      },
+      frames: [{ line: 1, code: "x = '[redacted: PGDATABASE]'", function: "[redacted: PGDATABASE]" }],
+    });
+    expect(redactTexts({ line: 1, code: `${"x".repeat(392)}infradev` }, redact).code).toHaveLength(400);
   });
 
   it("gives folders their names in the sandbox, the longest first", () => {

@@ -19,8 +19,38 @@ const tokenPatterns = [
 
 export type Redactor = (text: string) => string;
 
+/** Keys under which a document holds text that somebody wrote; ids, enums, digests and names stand under others. */
+const textKeys = new Set(["message", "evidence", "file", "function", "argv", "env", "path", "what", "extra"]);
+/** What the contract allows at most, since a mark may be longer than what it replaces. */
+const longest: Record<string, number | undefined> = { message: 20_000, code: 400 };
+
 /**
- * Makes the function that every text of a bundle passes before it is signed: paths of the working folders become
+ * A document's copy whose free texts were redacted: messages, evidence, frames and command lines. Keys and any other
+ * value stay as they are, so that no secret, whatever it equals, changes what a document says.
+ */
+export function redactTexts<T>(document: T, redact: Redactor): T {
+  const copy = (value: unknown, key: string): unknown => {
+    if (typeof value === "string") return textKeys.has(key) ? clipped(redact(value), longest[key]) : value;
+    if (Array.isArray(value)) return value.map((entry) => copy(entry, key));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, entry]) => {
+        // A frame's line of code, unlike the code that names a reason or a finding.
+        if (name === "code" && "line" in value && typeof entry === "string") {
+          return [name, clipped(redact(entry), longest.code)];
+        }
+        return [name, copy(entry, key === "env" ? key : name)];
+      }),
+    );
+  };
+  return copy(document, "") as T;
+}
+
+const clipped = (text: string, limit: number | undefined): string =>
+  limit === undefined ? text : text.slice(0, limit);
+
+/**
+ * Makes the function that every free text of a bundle passes before it is signed: paths of the working folders become
  * their names in the sandbox, and values of environment variables that are not known to be harmless, tokens by
  * pattern, the home folder and the host's name are removed.
  * @param folders host folder to the name that stands for it
