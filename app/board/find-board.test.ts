@@ -29,7 +29,14 @@ test("a skill that a row names has a board", async () => {
   expect((await findBoard({ ...defaultView, skill: "rules" }))?.board.references).toHaveLength(1);
 });
 
-test("a skill that no row names has none", async () => {
+test("a skill that is published and not graded yet has an empty board", async () => {
+  const boards = [{ promptCondition: "interface" as const, skill: "new" }];
+  vi.mocked(listSuites).mockResolvedValue([{ ...suite, reported: false, boards }]);
+  expect((await findBoard({ ...defaultView, skill: "new" }))?.board.rows).toEqual([]);
+  expect(await findBoard({ ...defaultView, skill: "anything" })).toBeNull();
+});
+
+test("a skill that no submission names has none", async () => {
   expect(await findBoard({ ...defaultView, skill: "anything" })).toBeNull();
 });
 

@@ -13,8 +13,8 @@ function choicesOf(suites: readonly SuiteListItem[]): SuiteChoice[] {
 }
 
 /**
- * The board that a view asks for, with the suites to choose from; null where there is none. A skill that no row names
- * has no board: anything can be asked for as a skill, and every page that is found is kept.
+ * The board that a view asks for, with the suites to choose from; null where there is none. A skill that no
+ * published submission names has no board: anything can be asked for as a skill, and every page that is found is kept.
  */
 export async function findBoard(view: BoardView): Promise<{ board: Board; suites: SuiteChoice[] } | null> {
   const suites = choicesOf(await listSuites());
@@ -26,6 +26,18 @@ export async function findBoard(view: BoardView): Promise<{ board: Board; suites
     version: view.version ?? undefined,
     skill: view.skill,
   });
-  if (!board || (view.skill !== null && board.rows.length + board.references.length === 0)) return null;
-  return { board, suites };
+  if (!board) return null;
+  const isSkillKnown =
+    view.skill === null ||
+    board.rows.length + board.references.length > 0 ||
+    // published, and its first grading not yet in
+    suites.some((suite) =>
+      suite.versions.some(
+        ({ version, boards }) =>
+          suite.slug === board.suite.slug &&
+          version === board.suite.version &&
+          boards.some(({ skill }) => skill === view.skill),
+      ),
+    );
+  return isSkillKnown ? { board, suites } : null;
 }
