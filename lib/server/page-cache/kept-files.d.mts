@@ -1,4 +1,3 @@
-export const maxKeptPages: number;
 export function fileKeeper(
   limit?: number,
 ): (key: string, value: { kind?: string; status?: number | undefined } | null) => boolean;

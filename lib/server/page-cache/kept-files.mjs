@@ -1,5 +1,5 @@
 /** Pages kept as files at most by one process; those beyond live in memory alone, where the longest unused go first. */
-export const maxKeptPages = 4096;
+const maxKeptPages = 4096;
 
 /**
  * Decides which pages are kept as files: never one that says "not found", since an address can be anything, and no more
