@@ -80,15 +80,29 @@ function lockInstallation() {
     } catch (error) {
       if (error.code !== "EEXIST") throw error;
     }
-    const holder = Number(readOr(file, ""));
+    const text = readOr(file, "");
+    const holder = Number(text);
     // A file without a number was made this instant, or left by a process that was killed then.
-    if (holder > 0 ? !isAlive(holder) : waits > 20) fs.rmSync(file, { force: true });
+    if (holder > 0 ? !isAlive(holder) : waits > 20) removeStale(file, text);
     else {
       if (waits === 0)
         say(`another process (${holder || "just started"}) installs the packages of this folder; waiting`);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
     }
   }
+}
+
+/** Removes a lock that was judged stale, unless another process has taken it over in between. */
+function removeStale(file, judged) {
+  const aside = `${file}.${process.pid}`;
+  try {
+    fs.renameSync(file, aside);
+  } catch (error) {
+    if (error.code === "ENOENT") return;
+    throw error;
+  }
+  if (readOr(aside, "") === judged) fs.rmSync(aside, { force: true });
+  else fs.renameSync(aside, file);
 }
 
 function isAlive(pid) {
