@@ -13,6 +13,7 @@ import { makeTestBundle, testCandidate } from "@/lib/evidence/testing";
 import { addVendorKey, mintToken } from "@/lib/server/admin/hosts";
 import { publish } from "@/lib/server/admin/submissions";
 import type { ServerContext } from "@/lib/server/context";
+import { readLog } from "@/lib/server/runners/live-logs";
 import { registerHost } from "@/lib/server/runners/register";
 import { gradeOne, startJob, startTestServer, submitGold, type TestHost, type TestServer } from "@/lib/server/testing";
 import { GET as getKeys } from "../.well-known/infradev-keys.json/route";
@@ -233,6 +234,9 @@ describe("logs", () => {
     expect(await send(0, gzipSync("first line\n"))).toBe(11);
     expect(await send(6, gzipSync("line\nsecond\n"))).toBe(18);
     expect(await send(40, gzipSync("later\n"))).toBe("logs.gap");
+    const twice = gzipSync("third\n");
+    expect(await Promise.all([send(18, twice), send(18, twice), send(18, twice)])).toEqual([24, 24, 24]);
+    expect(await readLog(server, lease, 0, 1000)).toEqual({ text: "first line\nsecond\nthird\n", offset: 24 });
     expect(await send(18, Buffer.from("not gzip"))).toBe("logs.not-gzip");
     expect(await send(18, gzipSync(Buffer.alloc(64 * 1024 * 1024)))).toBe("logs.not-gzip");
   });

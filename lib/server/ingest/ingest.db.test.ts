@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { findAttempt } from "@/db/queries/submissions";
 import { InfraDevError } from "@/lib/contract/errors";
@@ -7,6 +8,7 @@ import { testPatch } from "@/lib/evidence/testing";
 import { publishedKeys } from "../context";
 import { findBundle, findEvidenceFile, readEvidence } from "../evidence";
 import { inclusionOf } from "../log/tree";
+import { announceBundle } from "../runners/bundle-upload";
 import { finish } from "../runners/finish";
 import {
   addTestHost,
@@ -99,6 +101,25 @@ describe("an accepted bundle", () => {
     ]);
     expect(first).toEqual(second);
     expect(await written()).toMatchObject({ grading: 1, log_record: 3 });
+  });
+
+  it("is taken over once where several requests ask for its offset at its end", async () => {
+    const host = await addTestHost(server);
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    const bundle = await makeBundleFor(server, host, job);
+    const bytes = await readFile(bundle.path);
+    const announcement = { sha256: bundle.sha256, bytes: bundle.bytes };
+    await announceBundle(server, job.lease.id, announcement);
+    await server.uploads.append(
+      job.lease.id,
+      0,
+      (async function* () {
+        yield new Uint8Array(bytes);
+      })(),
+    );
+    const asked = Array.from({ length: 8 }, () => announceBundle(server, job.lease.id, announcement));
+    for (const answer of await Promise.all(asked)) expect(answer).toEqual({ offset: bundle.bytes, complete: true });
   });
 
   it("of two hosts at the same time leaves summaries that equal a recomputation, and a log without gaps", async () => {

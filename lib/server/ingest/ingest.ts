@@ -193,9 +193,11 @@ function gradedPart({ suite, task, digests, groups, tests }: Manifest) {
     task: graded,
     grading: digests.grading,
     groups,
-    tests: tests.map(({ requirement: _wording, ...test }) =>
-      conceals(test) ? { ...test, condition: null, limit: null } : test,
-    ),
+    tests: tests.map((test) => ({
+      ...test,
+      requirement: null,
+      ...(conceals(test) ? { condition: null, limit: null } : {}),
+    })),
   };
 }
 

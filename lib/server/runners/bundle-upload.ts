@@ -39,13 +39,28 @@ export async function appendBundle(
   return progress.complete && announcement ? storeBundle(context, id, announcement) : progress;
 }
 
-async function storeBundle(
+const storing = new Map<string, Promise<UploadProgress>>();
+
+/** Moves a complete upload into the blob store. Requests that come meanwhile wait for the same end. */
+function storeBundle(context: ServerContext, id: string, announcement: UploadAnnouncement): Promise<UploadProgress> {
+  const key = `${context.dataDir} ${id} ${announcement.sha256}`;
+  const already = storing.get(key);
+  if (already !== undefined) return already;
+  const work = moveBundle(context, id, announcement).finally(() => storing.delete(key));
+  storing.set(key, work);
+  return work;
+}
+
+async function moveBundle(
   context: ServerContext,
   id: string,
   announcement: UploadAnnouncement,
 ): Promise<UploadProgress> {
-  const path = await context.uploads.seal(id);
-  await context.blobs.adopt(path, announcement.sha256);
+  const stored = await context.blobs.stat(announcement.sha256);
+  if (stored?.bytes !== announcement.bytes) {
+    const path = await context.uploads.seal(id);
+    await context.blobs.adopt(path, announcement.sha256);
+  }
   await context.uploads.discard(id);
   return { offset: announcement.bytes, complete: true };
 }

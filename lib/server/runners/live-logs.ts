@@ -59,6 +59,24 @@ export async function appendLog(
   // What comes after the end is in the bundle, or of no use.
   if (lease.state !== "active") return offset + bytes.byteLength;
   const path = pathOf(context, lease.id);
+  return afterOthers(path, () => appendAt(path, offset, bytes));
+}
+
+const appending = new Map<string, Promise<unknown>>();
+
+/** Runs after what was asked for before on this log: what a chunk adds depends on where the one before it ended. */
+async function afterOthers<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const before = appending.get(path) ?? Promise.resolve();
+  const mine = before.then(work, work);
+  appending.set(path, mine);
+  try {
+    return await mine;
+  } finally {
+    if (appending.get(path) === mine) appending.delete(path);
+  }
+}
+
+async function appendAt(path: string, offset: number, bytes: Buffer): Promise<number> {
   await mkdir(dirname(path), { recursive: true });
   const reached = await sizeOf(path);
   if (reached >= logBytes) return offset + bytes.byteLength;
