@@ -58,19 +58,22 @@ export async function findSource(db: Queryable, id: number) {
 }
 
 /**
- * Writes a packed suite. The same pack again changes nothing; a pack whose grading digests differ from what this
- * version already has is refused, since results under one version must be comparable.
+ * Writes a packed suite. A pack of a version that is here may differ in wording (titles, summary, requirements) and in
+ * whether the probes are open, which is updated; one whose grading digests or prompts differ is refused, since results
+ * under one version must be comparable.
  */
 export async function importSuite(tx: Transaction, pack: PackedSuite): Promise<{ suiteId: number; created: boolean }> {
   const { suite } = pack;
   const known = await findSuite(tx, { slug: suite.slug, version: suite.version });
   if (known) {
     const before = await tx
-      .select({ slug: tasks.slug, gradingDigest: tasks.gradingDigest })
+      .select({ id: tasks.id, slug: tasks.slug, gradingDigest: tasks.gradingDigest, manifest: tasks.manifest })
       .from(tasks)
       .where(eq(tasks.suiteId, known.id));
-    const digestOf = new Map(before.map((task) => [task.slug, task.gradingDigest]));
-    const changed = pack.tasks.find(({ manifest }) => digestOf.get(manifest.task.slug) !== manifest.digests.grading);
+    const taskOf = new Map(before.map((task) => [task.slug, task]));
+    const changed = pack.tasks.find(
+      ({ manifest }) => taskOf.get(manifest.task.slug)?.gradingDigest !== manifest.digests.grading,
+    );
     if (changed || before.length !== pack.tasks.length)
       throw new InfraDevError("conflict", {
         code: "suite.version-taken",
@@ -80,6 +83,34 @@ export async function importSuite(tx: Transaction, pack: PackedSuite): Promise<{
         remedy:
           "raise the version in suite.toml (minor where results need a regrade, major where agents must run again)",
       });
+    const prompted = pack.tasks.find(({ manifest: { task, digests } }) => {
+      const prompts = taskOf.get(task.slug)?.manifest.digests.prompts ?? {};
+      return [...new Set([...Object.keys(prompts), ...Object.keys(digests.prompts)])].some(
+        (condition) => prompts[condition as PromptCondition] !== digests.prompts[condition as PromptCondition],
+      );
+    });
+    if (prompted)
+      throw new InfraDevError("conflict", {
+        code: "suite.version-taken",
+        message: `suite ${suite.slug} ${suite.version} exists with other prompts: task ${prompted.manifest.task.slug}`,
+        where: `${suite.slug}@${suite.version}`,
+        rule: "one suite version, one set of prompts",
+        remedy: "raise the major version in suite.toml: agents must run again",
+      });
+    await tx
+      .update(suites)
+      .set({ title: suite.title, summary: suite.summary, probes: suite.probes })
+      .where(eq(suites.id, known.id));
+    for (const { manifest, interfaces } of pack.tasks) {
+      const task = taskOf.get(manifest.task.slug);
+      if (!task) throw new Error("a task whose digest is the same is here");
+      await tx.update(tasks).set({ title: manifest.task.title, manifest, interfaces }).where(eq(tasks.id, task.id));
+      for (const test of manifest.tests)
+        await tx
+          .update(taskTests)
+          .set({ definition: test })
+          .where(and(eq(taskTests.taskId, task.id), eq(taskTests.name, test.id)));
+    }
     return { suiteId: known.id, created: false };
   }
   const count = (category: Category) => pack.tasks.filter(({ manifest }) => manifest.task.category === category).length;

@@ -123,7 +123,7 @@ command(suite, "import <file>", "import what 'runner suite pack' wrote", async (
   const imported = await importPackedSuite(context, file);
   return {
     json: imported,
-    text: `suite ${imported.suite} ${imported.version}: ${imported.tasks} tasks, ${imported.created ? "imported" : "here already, unchanged"}`,
+    text: `suite ${imported.suite} ${imported.version}: ${imported.tasks} tasks, ${imported.created ? "imported" : "here already; its wording is now the file's"}`,
   };
 });
 

@@ -21,6 +21,7 @@ import { announceJobs, announceTags } from "../announce";
 import type { ServerContext } from "../context";
 import { submissionTags } from "../ingest/submission-tags";
 import { appendToLog } from "../log/append";
+import { cacheTags } from "../tags";
 import { findKeptPack } from "./suites";
 
 export type CreatedSubmission = { id: string; name: string; created: boolean; queued: number };
@@ -200,7 +201,7 @@ async function enqueue(
   return context.database.sql.begin(async (tx) => {
     const queued = await enqueueAttempts(tx, { attemptIds, priority: 0 });
     await recomputeSubmission(tx, submissionId);
-    await announceTags(tx, await submissionTags(tx, submissionId));
+    await announceTags(tx, [...(await submissionTags(tx, submissionId)), cacheTags.suites]);
     if (queued > 0) await announceJobs(tx);
     await record?.(tx);
     return queued;
@@ -267,8 +268,8 @@ async function change<T>(
   return context.database.sql.begin(async (tx) => {
     const [known] = await tx`select id from submission where id = ${submissionId}`;
     if (!known) throw unknown("submission", submissionId, null);
-    const tags = await submissionTags(tx, submissionId);
-    await announceTags(tx, tags);
+    // A publication or withdrawal may be the first or last of its board: the suites' picker lists boards that have a row.
+    await announceTags(tx, [...(await submissionTags(tx, submissionId)), cacheTags.suites]);
     return work(tx);
   }) as Promise<T>;
 }

@@ -100,7 +100,7 @@ export async function findKeptPack(
         message: `the pack of suite ${name} is not among this installation's data`,
         where: file,
         rule: "reference patch sets are read from the pack that was imported",
-        remedy: "import the packed suite here again; an unchanged one changes nothing",
+        remedy: "import the packed suite here again",
       },
       { cause },
     );
