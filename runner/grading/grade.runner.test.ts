@@ -122,11 +122,12 @@ describe("a grading", () => {
 
   it("of hidden probes shows their verdicts and seals what they check", async () => {
     const secret = "the-secret-requirement";
+    const extra = "unlisted_of_a_probe";
     const task = await tiny({
       probes: "hidden",
       tests: {
         "tests/test_core.py": "def test_there():\n    import lib.core\n",
-        "probes/test_probe.py": `from infradev_report import check_resource, checks\nfrom lib.core import value\n\n\ndef test_value():\n    print("${secret}")\n    with checks("resource.traffic"):\n        check_resource("${secret}", 7, 10, "bytes")\n    assert value() == 1, "${secret}"\n`,
+        "probes/test_probe.py": `from infradev_report import check_resource, checks\nfrom lib.core import value\n\n\ndef test_value():\n    print("${secret}")\n    with checks("resource.traffic"):\n        check_resource("${secret}", 7, 10, "bytes")\n    assert value() == 1, "${secret}"\n\n\ndef test_${extra}():\n    pass\n`,
       },
       groups: [{ id: "official" }, { id: "probes" }],
       ids: {
@@ -146,6 +147,7 @@ describe("a grading", () => {
     };
     const shown = await read(payloadDir);
     expect(shown.text).not.toContain(secret);
+    expect(shown.text).not.toContain(extra);
     expect(shown.paths.some((path) => path.includes("launch-0"))).toBe(true);
     expect(shown.paths.some((path) => path.includes("launch-1"))).toBe(false);
     const written = resultSchema.parse(JSON.parse(await readFile(join(payloadDir, "result.json"), "utf8")));
@@ -153,6 +155,7 @@ describe("a grading", () => {
     expect(written.summary).toEqual(result.summary);
     const sealed = await read(sealedDir ?? "");
     expect(sealed.text).toContain(secret);
+    expect(sealed.text).toContain(extra);
     expect(sealed.paths.some((path) => path.includes("ranks/launch-1"))).toBe(true);
   });
 

@@ -16,7 +16,7 @@ import type { LoadedTask } from "../suites/load";
 import { launchEnv, type RunRecord, runGroups } from "./groups";
 import { collectHostFacts } from "./host";
 import { mergeTest } from "./merge";
-import { writePayload } from "./payload";
+import { evidenceOf, extraIdsOf, writePayload } from "./payload";
 import type { ProgressEvent } from "./progress";
 import { ensurePython, type PythonRuntime } from "./python-runtime";
 import { createRedactor, redactTexts } from "./redact";
@@ -82,7 +82,9 @@ export async function gradeTask(input: GradeInput): Promise<Graded> {
       mergeTest(test, trusted?.outcomes.get(test.id) ?? [], trusted?.resources.get(test.id) ?? [], completed),
     );
     const known = new Set(input.task.manifest.tests.map(({ id }) => id));
-    const extra = new Set(record?.launches.flatMap((launched) => launched.extra).filter((id) => !known.has(id)));
+    const extra = extraIdsOf(record?.launches.flatMap((launched) => launched.extra) ?? []).filter(
+      (id) => !known.has(id),
+    );
     const result: Result = {
       format: "infradev-result/1",
       gradingId: input.gradingId,
@@ -98,7 +100,7 @@ export async function gradeTask(input: GradeInput): Promise<Graded> {
       summary: summarize(tests, completed),
       launches: record?.launches.map(({ launch }) => launch) ?? [],
       tests,
-      extraTests: extraTestsOf(extra),
+      extraTests: extra.slice(0, 1000).map((id) => ({ id, status: "not-run" })),
     };
     input.onProgress?.({ type: "stage", stage: "bundling" });
     const graded = await writeEvidence(input, { result, record, workspace, python, workDir, scratch });
@@ -116,12 +118,6 @@ export async function gradeTask(input: GradeInput): Promise<Graded> {
     await session.collect();
     await rm(scratch, { recursive: true, force: true });
   }
-}
-
-/** What a candidate named its own tests, as ids that the contract accepts. */
-function extraTestsOf(ids: ReadonlySet<string>): Result["extraTests"] {
-  const named = [...ids].map((id) => id.replace(/\p{Cc}/gu, "\ufffd").slice(0, 400)).filter((id) => id !== "");
-  return [...new Set(named)].slice(0, 1000).map((id) => ({ id, status: "not-run" }));
 }
 
 type Executed = { workspace: Workspace | null; record: RunRecord | null; ending: Ending };
@@ -158,7 +154,7 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
 
 function endingOf(record: RunRecord, signal: AbortSignal | undefined): Ending {
   if (record.tampered) {
-    const evidence = record.guard.findings.map(({ code, message }) => `${code}: ${message}`).slice(0, 20);
+    const evidence = evidenceOf(record.guard.findings);
     return {
       status: "tampered",
       reason: { code: "guard.tampered", message: "the grading was tampered with from inside", evidence },

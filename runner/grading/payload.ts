@@ -6,6 +6,18 @@ import { ctrfOf, junitOf } from "./documents";
 import type { LaunchResult } from "./launch";
 import { type Redactor, redactTexts } from "./redact";
 
+const maxEvidence = 20;
+
+/** Findings as evidence of a reason. */
+export const evidenceOf = (findings: Guard["findings"]): string[] =>
+  findings.map(({ code, message }) => `${code}: ${message}`).slice(0, maxEvidence);
+
+/** What a candidate named its own tests, as ids that the contract accepts, each once. */
+export function extraIdsOf(reported: readonly string[]): string[] {
+  const ids = reported.map((id) => id.replace(/\p{Cc}/gu, "\ufffd").slice(0, 400));
+  return [...new Set(ids)].filter((id) => id !== "");
+}
+
 export type PayloadInput = {
   payloadDir: string;
   /** What would reveal hidden probes; null where probes are open. */
@@ -26,11 +38,30 @@ function hiddenGroups(manifest: Manifest): Set<string> {
   return new Set(manifest.suite.probes === "hidden" ? groups : []);
 }
 
-/** A result as anyone may see it: of hidden probes their ids, verdicts and labels, and nothing of what they check. */
-function publicResult(result: Result, manifest: Manifest): Result {
+/** Findings as anyone may see them: of hidden probes that there is one, and of which kind. */
+function publicGuard(guard: Guard, launches: readonly LaunchResult[], hidden: ReadonlySet<string>): Guard {
+  const kept = new Set(launches.filter(({ launch }) => hidden.has(launch.group)).flatMap(({ findings }) => findings));
+  return {
+    ...guard,
+    findings: guard.findings.map((finding) =>
+      kept.has(finding)
+        ? { code: finding.code, message: "found in a launch of hidden probes; its text is sealed" }
+        : finding,
+    ),
+  };
+}
+
+/**
+ * A result as anyone may see it: of hidden probes their ids, verdicts and labels, and nothing of what they check.
+ * `openExtras` are ids that launches of open tests reported; `guard` is what may be shown.
+ */
+function publicResult(result: Result, manifest: Manifest, guard: Guard, openExtras: ReadonlySet<string>): Result {
   if (manifest.suite.probes === "open") return result;
+  const tampered = result.status === "tampered" && result.reason !== null;
   return {
     ...result,
+    reason: tampered && result.reason ? { ...result.reason, evidence: evidenceOf(guard.findings) } : result.reason,
+    extraTests: result.extraTests.filter(({ id }) => openExtras.has(id)),
     tests: result.tests.map((test) =>
       test.kind === "official"
         ? test
@@ -50,16 +81,19 @@ export async function writePayload(input: PayloadInput): Promise<void> {
   const plain = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
   const json = (value: unknown): string => plain(redactTexts(value, redact));
   const whole = redactTexts(result, redact);
-  const shown = publicResult(whole, manifest);
+  const open = input.launches.filter(({ launch }) => !hidden.has(launch.group));
+  const guard = redactTexts(publicGuard(input.guard, input.launches, hidden), redact);
+  const shown = publicResult(whole, manifest, guard, new Set(extraIdsOf(open.flatMap(({ extra }) => extra))));
   await put(payloadDir, "result.json", plain(shown));
   await put(payloadDir, "manifest.json", plain(manifest));
   await put(payloadDir, "run.lock.json", json(input.runLock));
   await put(payloadDir, "patch.diff", input.patch);
   await put(payloadDir, "host.json", json(input.host));
   await put(payloadDir, "tests.ctrf.json", plain(ctrfOf(shown)));
-  await put(payloadDir, "guard.json", json(input.guard));
+  await put(payloadDir, "guard.json", plain(guard));
   if (sealedDir !== null) {
     await put(sealedDir, "result.json", plain(whole));
+    await put(sealedDir, "guard.json", json(input.guard));
     await put(sealedDir, "tests.ctrf.json", plain(ctrfOf(whole)));
   }
   for (const [index, launched] of input.launches.entries()) {

@@ -53,6 +53,9 @@ const entryOf = (id: string) => [
     property: "value",
     needs: { ranks: 2 },
     requirement: "each rank answers 42 plus its number",
+    ...(id.startsWith("probes/")
+      ? { condition: "two ranks", limit: { resource: "bytes_sent", unit: "bytes", value: 0 } }
+      : {}),
   },
 ];
 

@@ -241,10 +241,14 @@ describe("a packed suite", () => {
 
   it("says nothing of what hidden probes require, with the same grading digest", async () => {
     const open = await writeSuite("open");
+    const shown = (await packSuite(open)).tasks[0]?.manifest.tests.filter((test) => test.kind === "probe") ?? [];
+    expect(shown.every((test) => test.condition !== null && test.limit !== null)).toBe(true);
     await rm(join(dir, "suite"), { recursive: true });
     const hidden = await writeSuite("hidden");
     const tests = (await packSuite(hidden)).tasks[0]?.manifest.tests ?? [];
     expect(tests.filter((test) => test.kind === "probe").every((test) => test.requirement === null)).toBe(true);
+    const probes = tests.filter((test) => test.kind === "probe");
+    expect(probes.every((test) => test.condition === null && test.limit === null)).toBe(true);
     expect(tests.filter((test) => test.kind === "official").every((test) => test.requirement !== null)).toBe(true);
     expect(hidden.tasks[0]?.manifest.digests).toEqual(open.tasks[0]?.manifest.digests);
   });

@@ -614,7 +614,9 @@ function manifestOf(task: TaskSource, testSums: string): Manifest {
     groups: metadata.groups,
     tests:
       suite.probes === "hidden"
-        ? tests.map((test) => (test.kind === "probe" ? { ...test, requirement: null } : test))
+        ? tests.map((test) =>
+            test.kind === "probe" ? { ...test, requirement: null, condition: null, limit: null } : test,
+          )
         : tests,
   };
 }
