@@ -1,6 +1,6 @@
 import { bundlePaths } from "../contract/bundle";
 import type { Problem } from "../contract/errors";
-import type { RankOutcome, Result, RunLock, TestOutcome } from "../contract/result";
+import type { Guard, RankOutcome, Result, RunLock, TestOutcome } from "../contract/result";
 import { summarize } from "../contract/result";
 import type { Manifest, ManifestTest } from "../contract/task";
 import type { OutcomeStatus } from "../contract/vocabulary";
@@ -213,11 +213,37 @@ export function checkResult(result: Result, manifest: Manifest): Problem[] {
         "any status but completed states its reason and evidence",
       ),
     );
+  if (result.executor === "process" && result.sandboxed)
+    problems.push(
+      problem(
+        "result.sandbox",
+        "sandboxed",
+        "says that the executor 'process' ran in a sandbox",
+        "the executor 'process' isolates nothing: its results are not sandboxed",
+      ),
+    );
   if (Date.parse(result.finishedAt) < Date.parse(result.startedAt))
     problems.push(
       problem("result.times", "finishedAt", "the grading ends before it starts", "finishedAt is not before startedAt"),
     );
   return problems;
+}
+
+/** Checks that a completed grading has no guard item that reported as only a grading tampered with lets it report. */
+export function checkGuard(guard: Guard, result: Result): Problem[] {
+  if (result.status !== "completed") return [];
+  return guard.canaries
+    .filter(
+      ({ expected, observed }) =>
+        observed === "skipped" || (observed !== expected && (observed === "passed" || observed === "failed")),
+    )
+    .map(({ launch, rank, expected, observed }) => ({
+      code: "result.guard",
+      message: `launch ${launch}, rank ${rank}: a guard item that must have ${expected} is ${observed}, and the grading is called completed`,
+      where: `${bundlePaths.guard}#canaries`,
+      rule: "where a guard item reports the wrong outcome, the grading was tampered with",
+      remedy: "grade again with a current runner; a result that breaks this rule is not evidence",
+    }));
 }
 
 /** Checks the replay inputs against manifest and patch. */

@@ -11,7 +11,7 @@ import { guardSchema, hostFactsSchema, resultSchema, runLockSchema } from "../..
 import { relativePathSchema } from "../../contract/scalars";
 import { manifestSchema } from "../../contract/task";
 import { compareUtf8, decodeUtf8, toHex, utf8 } from "../bytes";
-import { checkResult, checkRunLock } from "../check-result";
+import { checkGuard, checkResult, checkRunLock } from "../check-result";
 import { serializeEnvelope, signEnvelope } from "../dsse";
 import type { Signer } from "../keys";
 import type { PayloadFacts } from "../statements";
@@ -286,9 +286,10 @@ export async function writeBundle(request: BundleRequest): Promise<WrittenBundle
       runLock: await readDocument(payloadDir, bundlePaths.runLock, runLockSchema),
       host: await readDocument(payloadDir, bundlePaths.host, hostFactsSchema),
     };
-    await readDocument(payloadDir, bundlePaths.guard, guardSchema);
+    const guard = await readDocument(payloadDir, bundlePaths.guard, guardSchema);
     const [problem] = [
       ...checkResult(facts.result, facts.manifest),
+      ...checkGuard(guard, facts.result),
       ...checkRunLock(facts.runLock, facts.manifest, facts.patchSha256),
     ];
     if (problem) throw new InfraDevError("invalid", problem);

@@ -842,6 +842,15 @@ describe("writer", () => {
       out,
     };
     await expect(writeBundle(request)).rejects.toMatchObject({ code: "result.arithmetic" });
+    await makeTestPayload(payloadDir, { executor: "process", sandboxed: true });
+    await expect(writeBundle(request)).rejects.toMatchObject({ code: "result.sandbox" });
+    const canaries = [{ launch: 0, rank: 0, expected: "failed", observed: "passed" }];
+    await makeTestPayload(payloadDir, {
+      files: {
+        "guard.json": JSON.stringify({ format: "infradev-guard/1", canaries, restoredPaths: [], findings: [] }),
+      },
+    });
+    await expect(writeBundle(request)).rejects.toMatchObject({ code: "result.guard" });
     await rm(join(payloadDir, "guard.json"));
     await expect(writeBundle(request)).rejects.toMatchObject({ code: "bundle.missing-file" });
     expect(existsSync(out)).toBe(false);

@@ -9,6 +9,7 @@ import type { LogInclusion } from "../../contract/evidence-api";
 import type { Guard, Result } from "../../contract/result";
 import { guardSchema } from "../../contract/result";
 import { concatBytes, decodeUtf8 } from "../bytes";
+import { checkGuard } from "../check-result";
 import { differences } from "../statements";
 import { parseSums } from "../sums";
 import type { Check, EvidenceContents, Expectation } from "../verify-evidence";
@@ -283,6 +284,7 @@ async function verifyCollected(
       "guard.json, tests.ctrf.json",
       [
         ...(guard ? [] : [guardForm]),
+        ...(guard && evidence.contents ? checkGuard(guard, evidence.contents.result) : []),
         ...(evidence.contents ? ctrfProblems(kept.get(bundlePaths.ctrf), evidence.contents.result) : []),
       ],
     ),
