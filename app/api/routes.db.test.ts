@@ -234,9 +234,11 @@ describe("logs", () => {
     expect(await send(0, gzipSync("first line\n"))).toBe(11);
     expect(await send(6, gzipSync("line\nsecond\n"))).toBe(18);
     expect(await send(40, gzipSync("later\n"))).toBe("logs.gap");
-    const twice = gzipSync("third\n");
-    expect(await Promise.all([send(18, twice), send(18, twice), send(18, twice)])).toEqual([24, 24, 24]);
-    expect(await readLog(server, lease, 0, 1000)).toEqual({ text: "first line\nsecond\nthird\n", offset: 24 });
+    const long = `${"x".repeat(4 * 1024 * 1024)}\n`;
+    const end = 18 + long.length;
+    const sent = Array.from({ length: 8 }, () => send(18, gzipSync(long)));
+    expect(await Promise.all(sent)).toEqual(sent.map(() => end));
+    expect((await readLog(server, lease, 0, 2 * end)).text.length).toBe(end);
     expect(await send(18, Buffer.from("not gzip"))).toBe("logs.not-gzip");
     expect(await send(18, gzipSync(Buffer.alloc(64 * 1024 * 1024)))).toBe("logs.not-gzip");
   });

@@ -29,7 +29,7 @@ function responseToError(error: unknown): Response {
   logger().error({ err: error }, "a request failed unexpectedly");
   return problemResponse(500, {
     code: "server.unexpected",
-    message: "the server failed while it handled this request; nothing was changed",
+    message: "the server failed while it handled this request",
     remedy: "try again; if it happens again, report the time of the request to the operator",
   });
 }
