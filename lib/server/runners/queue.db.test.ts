@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { InfraDevError } from "@/lib/contract/errors";
 import { protocol } from "@/lib/contract/job";
 import { endLease } from "../admin/hosts";
-import { cancel, regrade } from "../admin/submissions";
+import { cancel, regrade, withdraw } from "../admin/submissions";
 import {
   addTestHost,
   claimJobFor,
@@ -163,6 +163,18 @@ describe("a lease", () => {
     expect(summary).toEqual({ grading_id: winner.job.gradingId, verdict: "failed" });
   });
 
+  it("is lost together with its summaries or not at all", async () => {
+    await submitGold(server);
+    const { job } = await startJob(server, host);
+    await age(job.lease.id, protocol.graceSeconds + 10);
+    await server.database.sql`alter table attempt_summary rename to out_of_reach`;
+    await expect(claimJobFor(server, host)).rejects.toThrow("attempt_summary");
+    expect((await leaseOf(server, job)).state).toBe("active");
+    await server.database.sql`alter table out_of_reach rename to attempt_summary`;
+    expect(await claimJobFor(server, await addTestHost(server))).not.toBeNull();
+    expect((await leaseOf(server, job)).state).toBe("lost");
+  });
+
   it("that a maintainer ends fences too, and its job is queued again", async () => {
     await submitGold(server);
     const { job } = await startJob(server, host);
@@ -261,6 +273,23 @@ describe("faults of a host", () => {
 });
 
 describe("cancelling", () => {
+  it("by a withdrawal waits for jobs before it takes the submission, as an ingest does", async () => {
+    const submissionId = await submitGold(server);
+    let withdrawn: Promise<void> | undefined;
+    await server.database.sql.begin(async (tx) => {
+      await tx`select 1 from job for update`;
+      withdrawn = withdraw(server, submissionId, "taken back");
+      await expect
+        .poll(async () => {
+          const [row] = await server.database.sql`select count(*)::int as n from pg_locks where not granted`;
+          return row?.["n"];
+        })
+        .toBeGreaterThan(0);
+      expect(await tx`select 1 from submission where id = ${submissionId} for update nowait`).toHaveLength(1);
+    });
+    await withdrawn;
+  });
+
   it("ends a queued job at once and tells the runner of a leased one on its next renewal", async () => {
     const submissionId = await submitGold(server);
     const { job, lease } = await startJob(server, host);
