@@ -16,7 +16,15 @@ const resultWith = (status: Result["status"], f2p: "passed" | "failed"): Result 
 
 describe("the self-test", () => {
   it("catches exploits without the help of a sandbox, while the honest change resolves", async () => {
-    const only = ["prints-passed", "exits-zero", "patches-reports", "swaps-test-code", "own-conftest", "own-meter"];
+    const only = [
+      "prints-passed",
+      "exits-zero",
+      "patches-reports",
+      "swaps-test-code",
+      "swaps-test-code-and-back",
+      "own-conftest",
+      "own-meter",
+    ];
     const { controlResolved, results } = await runSelfTest({
       executor: "process",
       python: await ensurePython(),
@@ -29,6 +37,7 @@ describe("the self-test", () => {
       ["exits-zero", "prevented"],
       ["patches-reports", "detected"],
       ["swaps-test-code", "detected"],
+      ["swaps-test-code-and-back", "detected"],
       ["own-conftest", "detected"],
       ["own-meter", "detected"],
     ]);
