@@ -75,7 +75,7 @@ export function describeProgress(event: ProgressEvent): string | null {
     case "launch-started":
       return `launch ${event.launch + 1}, ${event.group}: ${event.tests} tests on ${event.nproc} rank${event.nproc === 1 ? "" : "s"}`;
     case "test":
-      return `${event.done}/${event.total}  ${event.status.padEnd(7)} ${event.id}`;
+      return `${event.done}/${event.total}  ${event.status.padEnd(7)} ${event.id}${event.rank === null ? "" : ` on rank ${event.rank}`}`;
     case "launch-finished":
       return event.killed === null && event.relaunch === 0
         ? null

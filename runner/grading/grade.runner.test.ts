@@ -104,6 +104,30 @@ describe("a grading", () => {
     expect(existsSync(join(payloadDir, "..", "scratch"))).toBe(false);
   });
 
+  it("says of a test while it runs on which rank it did not pass", async () => {
+    const task = await tiny({
+      tests: {
+        "tests/test_core.py":
+          'import os\n\n\ndef test_one():\n    assert os.environ["RANK"] != "1"\n\n\ndef test_two():\n    pass\n',
+      },
+      groups: [{ id: "official", nproc: 2 }],
+      ids: {
+        "tests/test_core.py::test_one": { group: "official" },
+        "tests/test_core.py::test_two": { group: "official", expect: "p2p" },
+      },
+    });
+    const ranks: unknown[] = [];
+    await grade(task, null, {
+      onProgress: (event) => {
+        if (event.type === "test") ranks.push([event.status, event.rank]);
+      },
+    });
+    expect(ranks).toEqual([
+      ["failed", 1],
+      ["passed", null],
+    ]);
+  });
+
   it("gives a result whatever a candidate names its own tests", async () => {
     const task = await tiny({
       tests: {

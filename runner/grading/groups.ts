@@ -166,10 +166,10 @@ class Run {
       ),
       deadlineMs,
       signal: input.signal,
-      onTestDone: (id, status) => {
+      onTestDone: (id, status, rank) => {
         this.done += 1;
         const total = task.manifest.tests.length;
-        input.onProgress?.({ type: "test", launch: index, id, status, done: Math.min(this.done, total), total });
+        input.onProgress?.({ type: "test", launch: index, id, status, rank, done: Math.min(this.done, total), total });
       },
     });
     if (watched !== null) await this.compareFiles(watched, index);

@@ -34,7 +34,7 @@ export type LaunchInput = {
   /** The parent's monotonic clock at which the group's time is over. */
   deadlineMs: number;
   signal: AbortSignal | undefined;
-  onTestDone: (id: string, status: OutcomeStatus) => void;
+  onTestDone: (id: string, status: OutcomeStatus, rank: number | null) => void;
 };
 
 /** One rank's outcome with the time by which failures of a launch are ordered, in Unix seconds. */
@@ -158,8 +158,8 @@ class Watch {
     const outcomes = this.ranks.map((record) => record.outcomeOf(id));
     if (outcomes.some((outcome) => outcome === null)) return;
     this.announced.add(id);
-    const worst = outcomes.find((outcome) => outcome?.status !== "passed");
-    this.input.onTestDone(id, worst?.status ?? "passed");
+    const rank = outcomes.findIndex((outcome) => outcome?.status !== "passed");
+    this.input.onTestDone(id, outcomes[rank]?.status ?? "passed", rank < 0 ? null : rank);
   }
 
   /** Looks at every rank and ends the launch where one hangs, was lost, or the time is over. */

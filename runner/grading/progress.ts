@@ -4,7 +4,16 @@ import type { GradingStatus, OutcomeStatus } from "@/lib/contract/vocabulary";
 export type ProgressEvent =
   | { type: "stage"; stage: "checkout" | "launching" | "bundling" }
   | { type: "launch-started"; launch: number; group: string; nproc: number; tests: number }
-  | { type: "test"; launch: number; id: string; status: OutcomeStatus; done: number; total: number }
+  | {
+      type: "test";
+      launch: number;
+      id: string;
+      status: OutcomeStatus;
+      /** The first rank on which it did not pass, null where it passed on all. */
+      rank: number | null;
+      done: number;
+      total: number;
+    }
   | {
       type: "launch-finished";
       launch: number;
