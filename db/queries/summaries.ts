@@ -70,13 +70,15 @@ export async function recomputeSubmission(tx: SqlRunner, submissionId: string): 
   await tx`
     with per_task as (
       select task.id, task.category,
-             avg(attempt_summary.resolved::int)::float8 as resolved,
-             avg(attempt_summary.official_resolved::int)::float8 as official_resolved,
+             avg(coalesce(attempt_summary.resolved::int, 0))::float8 as resolved,
+             avg(coalesce(attempt_summary.official_resolved::int, 0))::float8 as official_resolved,
              avg(case when attempt_summary.required_total > 0
                       then attempt_summary.required_passed::float8 / attempt_summary.required_total else 0 end) as passed,
-             bool_or(attempt_summary.verdict <> 'missing') as judged
-      from attempt_summary join task on task.id = attempt_summary.task_id
-      where attempt_summary.submission_id = ${submissionId}
+             bool_or(coalesce(attempt_summary.verdict <> 'missing', false)) as judged
+      from attempt
+      join task on task.id = attempt.task_id
+      left join attempt_summary on attempt_summary.attempt_id = attempt.id
+      where attempt.submission_id = ${submissionId}
       group by task.id, task.category
     ),
     run_per_task as (
@@ -137,8 +139,11 @@ export async function recomputeSubmission(tx: SqlRunner, submissionId: string): 
            coalesce(sum(scores.official_resolved), 0)
     from task
     left join (
-      select task_id, avg(resolved::int)::float8 as resolved, avg(official_resolved::int)::float8 as official_resolved
-      from attempt_summary where submission_id = ${submissionId} group by task_id
+      select attempt.task_id, avg(coalesce(resolved::int, 0))::float8 as resolved,
+             avg(coalesce(official_resolved::int, 0))::float8 as official_resolved
+      from attempt left join attempt_summary on attempt_summary.attempt_id = attempt.id
+      where attempt.submission_id = ${submissionId}
+      group by attempt.task_id
     ) scores on scores.task_id = task.id
     where task.suite_id = ${submission.suiteId}
       and exists (select 1 from submission_summary where submission_id = ${submissionId})
