@@ -186,7 +186,9 @@ async function whileDelivering(killAndRestart: () => Promise<void>): Promise<voi
   );
 }
 
-describe("after a kill the work goes on, nothing is counted twice or lost", () => {
+describe("after a kill the work goes on, nothing is counted twice or lost", {
+  timeout: 180_000 + kills * 45_000,
+}, () => {
   it("the runner, while it grades", async () => {
     await throughKills(
       async () => {
