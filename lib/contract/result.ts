@@ -2,11 +2,14 @@ import { z } from "zod";
 import { instantSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
 import { testIdSchema } from "./task";
 import {
+  evidenceKinds,
   executors,
   expectations,
   gradingStatuses,
   isolations,
   launchers,
+  launchPurposes,
+  meters,
   outcomeStatuses,
   properties,
   testKinds,
@@ -37,6 +40,11 @@ export const failureDetailSchema = z.object({
   activeCheck: z.enum(properties).nullable(),
   /** Rank whose earlier failure explains this one (a lost peer, a collective's time-out), else null. */
   secondaryOf: z.int().nullable(),
+  /** What the frameworks and the host left beside the failure: a file of the payload, and the lines that matter. */
+  evidence: z
+    .array(z.object({ kind: z.enum(evidenceKinds), file: z.string().max(300), excerpt: z.string().max(4000) }))
+    .max(20)
+    .optional(),
 });
 export type FailureDetail = z.infer<typeof failureDetailSchema>;
 
@@ -50,6 +58,16 @@ export const resourceSchema = z.object({
   unit: z.string().max(20),
   repeats: z.int().min(1),
   met: z.boolean(),
+  /** Who measured; the test itself where absent. */
+  meter: z.enum(meters).optional(),
+  /** Least and greatest of the repeats, in `unit`. */
+  spread: z.object({ min: z.number(), max: z.number() }).optional(),
+  /** For a ratio: what it is relative to, and both sides' medians in `sideUnit`. */
+  relative: z
+    .object({ to: z.enum(["base", "gold"]), reference: z.number(), measured: z.number(), sideUnit: z.string().max(20) })
+    .optional(),
+  /** How far the value may be off, and why, in a sentence. */
+  accuracy: z.string().max(300).optional(),
 });
 export type Resource = z.infer<typeof resourceSchema>;
 
@@ -105,6 +123,10 @@ export const launchSchema = z.object({
   /** Why the parent ended it, null when every rank ended by itself; `rank-lost`: the others waited for one that died. */
   killed: z.enum(["test-timeout", "group-timeout", "rank-lost", "canceled", "output-limit"]).nullable(),
   exits: z.array(z.object({ rank: z.int(), code: z.int().nullable(), signal: z.string().nullable() })),
+  /** UUIDs of the GPUs that the launch saw, in the order of its ranks; absent where it saw none. */
+  gpus: z.array(z.string().max(80)).optional(),
+  /** `verdict` where absent. Only those decide outcomes by themselves. */
+  purpose: z.enum(launchPurposes).optional(),
 });
 export type Launch = z.infer<typeof launchSchema>;
 
@@ -116,7 +138,19 @@ export const hostFactsSchema = z.object({
   cpuModel: z.string(),
   cpuCount: z.int().positive(),
   memoryMb: z.int().positive(),
-  gpus: z.array(z.object({ uuid: z.string(), model: z.string(), memoryMb: z.int(), driver: z.string() })),
+  gpus: z.array(
+    z.object({
+      uuid: z.string(),
+      model: z.string(),
+      memoryMb: z.int(),
+      driver: z.string(),
+      mig: z.enum(["enabled", "disabled"]).optional(),
+      /** Uncorrected ECC errors since the driver was loaded. */
+      eccUncorrected: z.int().nonnegative().optional(),
+      numaNode: z.int().optional(),
+      pciBus: z.string().max(40).optional(),
+    }),
+  ),
   topology: z.string().nullable(),
   cuda: z.string().nullable(),
   nccl: z.string().nullable(),

@@ -6,6 +6,7 @@ import {
   expectations,
   isolations,
   launchers,
+  meters,
   probesVisibilities,
   promptConditions,
   properties,
@@ -28,6 +29,14 @@ export const resourceLimitSchema = z.object({
   unit: z.string().max(20),
   value: z.number(),
   relative_to: z.enum(["base", "gold"]).nullable().default(null),
+  /**
+   * Who measures. By default the test, inside its process (`check_resource`). Any other meter stands outside: the
+   * grader measures while the test runs, and decides after it, whatever the test said. With `relative_to`, `value` is
+   * the greatest ratio to what base or gold takes on the same host in the same grading.
+   */
+  meter: z.enum(meters).exclude(["test"]).optional(),
+  /** Measurements behind the value, for outside meters; at least five where times are compared. */
+  repeats: z.int().min(1).max(100).optional(),
 });
 
 /** `tests/tests.json` of a task directory. SWE-bench's two keys, and ours per test. */
@@ -68,6 +77,8 @@ export const groupSchema = z.object({
   isolation: z.enum(isolations),
   timeout_sec: z.number().positive(),
   test_timeout_sec: z.number().positive(),
+  /** Variables of the launch's environment beside the grader's own, for example NCCL's. */
+  env: z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), z.string().max(400)).optional(),
 });
 export type Group = z.infer<typeof groupSchema>;
 
@@ -114,6 +125,8 @@ export const manifestTestSchema = z.object({
       unit: z.string(),
       value: z.number(),
       relativeTo: z.enum(["base", "gold"]).nullable(),
+      meter: z.enum(meters).exclude(["test"]).optional(),
+      repeats: z.int().min(1).optional(),
     })
     .nullable(),
 });
@@ -138,9 +151,32 @@ export const manifestSchema = z.object({
   /** Prompt digest per condition: sha256 of the prompt file. Grading digest: what decides a verdict (see runner/suites). */
   digests: z.object({ prompts: z.partialRecord(z.enum(promptConditions), sha256Schema), grading: sha256Schema }),
   groups: z.array(groupSchema),
+  /** Where the launch had fewer GPUs than the task asks for: what `manifestForGpus` made of the standard manifest. */
+  profile: z.object({ gpus: z.int().nonnegative() }).optional(),
   tests: z.array(manifestTestSchema).min(1),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
+
+/**
+ * The manifest as it holds on a launch with `gpus` GPUs: tests that need more are not required, with the reason. The
+ * standard manifest itself where the launch has what the task asks for. The grading digest does not depend on it.
+ */
+export function manifestForGpus(manifest: Manifest, gpus: number): Manifest {
+  if (gpus >= manifest.task.gpusGrade) return manifest;
+  return {
+    ...manifest,
+    profile: { gpus },
+    tests: manifest.tests.map((test) =>
+      test.needs.gpus <= gpus
+        ? test
+        : {
+            ...test,
+            required: false,
+            notRequiredReason: `needs ${test.needs.gpus} GPU${test.needs.gpus === 1 ? "" : "s"}; this launch has ${gpus}`,
+          },
+    ),
+  };
+}
 
 /** `suite.toml`. */
 export const suiteFileSchema = z.object({
@@ -151,6 +187,11 @@ export const suiteFileSchema = z.object({
   probes: z.enum(probesVisibilities),
   /** Task slugs in their display order. */
   tasks: z.array(slugSchema).min(1),
+  /** Python distributions that its tests need beside pytest, as pip's requirements (`torch>=2.6`). */
+  python_packages: z
+    .array(z.string().regex(/^[A-Za-z0-9][\w.-]*([<>=!~]=?[\w.*]+(,[<>=!~]=?[\w.*]+)*)?$/))
+    .max(20)
+    .optional(),
 });
 export type SuiteFile = z.infer<typeof suiteFileSchema>;
 

@@ -80,3 +80,20 @@ export type TaskVerdict = (typeof taskVerdicts)[number];
 
 export const keyRoles = ["runner", "vendor", "server"] as const;
 export type KeyRole = (typeof keyRoles)[number];
+
+/**
+ * What measured a resource. `test`: the test itself, inside the candidate's process. The others stand outside of it:
+ * `wall-clock` (the grader's own monotonic clock), `gpu-memory` (NVML), `host-memory` (cgroup or rusage), `transport`
+ * (bytes that the kernel counted on the launch's own network interface), `nvlink` (hardware counters), `nccl`
+ * (NCCL's profiler plugin).
+ */
+export const meters = ["test", "wall-clock", "gpu-memory", "host-memory", "transport", "nvlink", "nccl"] as const;
+export type Meter = (typeof meters)[number];
+
+/** What stands beside a failure in the bundle: see `failureDetailSchema`. */
+export const evidenceKinds = ["torch-error-file", "flight-recorder", "stack-dump", "nccl-log", "host-event"] as const;
+export type EvidenceKind = (typeof evidenceKinds)[number];
+
+/** Why a launch ran: for verdicts, to measure with a profiler attached, to take times, or to take a reference's. */
+export const launchPurposes = ["verdict", "profile", "timing", "reference"] as const;
+export type LaunchPurpose = (typeof launchPurposes)[number];
