@@ -3,6 +3,7 @@ import type { Candidate } from "@/lib/contract/bundle";
 import type { Result } from "@/lib/contract/result";
 import type { Signer } from "@/lib/evidence/keys";
 import { type WrittenBundle, writeBundle } from "@/lib/evidence/node/bundle-writer";
+import type { GpuGrant } from "./gpus/grant";
 import { gradeTask, type ProgressEvent } from "./grading/grade";
 import type { PythonRuntime } from "./grading/python-runtime";
 import type { LoadedTask } from "./suites/load";
@@ -20,6 +21,8 @@ export type GradeRequest = {
   attemptId: string | null;
   lease: { id: string; nonce: string } | null;
   executor: RunnerExecutor;
+  /** GPUs whose locks the caller holds and releases; none by default. */
+  gpus?: GpuGrant | null;
   python: PythonRuntime;
   signer: Signer;
   /** Folder of this grading alone; removed at the end. */
@@ -32,7 +35,7 @@ export type GradeRequest = {
 
 /** Grades a patch and writes the signed bundle of what was seen, whatever the outcome. */
 export async function gradeToBundle(request: GradeRequest): Promise<{ result: Result; bundle: WrittenBundle }> {
-  const { task, patch, candidate, gradingId, attemptId, lease, executor, python, workDir, signal, onProgress } =
+  const { task, patch, candidate, gradingId, attemptId, lease, executor, gpus, python, workDir, signal, onProgress } =
     request;
   try {
     const { result, payloadDir, sealedDir } = await gradeTask({
@@ -44,6 +47,7 @@ export async function gradeToBundle(request: GradeRequest): Promise<{ result: Re
       attemptId,
       lease,
       executor,
+      gpus,
       python,
       workDir,
       onProgress,

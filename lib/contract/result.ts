@@ -211,7 +211,13 @@ export const runLockSchema = z.object({
     z.object({ group: slugSchema, argv: z.array(z.string()), nproc: z.int(), env: z.record(z.string(), z.string()) }),
   ),
   seeds: z.record(z.string(), z.int()),
-  limits: z.object({ memoryMb: z.int().nullable(), outputBytes: z.int(), timeoutSec: z.number() }),
+  limits: z.object({
+    memoryMb: z.int().nullable(),
+    /** Size of a launch's own /dev/shm, where its executor makes one. */
+    shmMb: z.int().positive().optional(),
+    outputBytes: z.int(),
+    timeoutSec: z.number(),
+  }),
 });
 export type RunLock = z.infer<typeof runLockSchema>;
 

@@ -152,7 +152,7 @@ async function startSandbox(
     "--dev",
     "/dev",
     "--size",
-    tmpfsBytes,
+    String(request.shmMb * 1024 * 1024),
     "--tmpfs",
     "/dev/shm",
     "--size",

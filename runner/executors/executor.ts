@@ -1,4 +1,5 @@
 import type { Executor as ExecutorName } from "@/lib/contract/vocabulary";
+import type { GpuGrant } from "../gpus/grant";
 import type { PythonRuntime } from "../grading/python-runtime";
 
 /** A host folder or file that a launch may read, and the name by which its code knows it. */
@@ -19,6 +20,10 @@ export type LaunchRequest = {
   /** Sent to each rank over its event channel before anything of the candidate is loaded. */
   openings: readonly string[];
   memoryMb: number | null;
+  /** Size of the launch's own /dev/shm, in MiB, where the executor makes one. */
+  shmMb: number;
+  /** GPUs that the launch may see; null for none at all. */
+  gpus: GpuGrant | null;
   outputBytes: number;
   handlers: LaunchHandlers;
 };

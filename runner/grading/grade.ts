@@ -6,12 +6,13 @@ import { z } from "zod";
 import type { Candidate } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import { type Guard, type Result, type RunLock, resultSchema, summarize } from "@/lib/contract/result";
-import type { SuiteFile } from "@/lib/contract/task";
+import { manifestForGpus, type SuiteFile } from "@/lib/contract/task";
 import type { GradingStatus } from "@/lib/contract/vocabulary";
 import { bwrapExecutor } from "../executors/bwrap";
 import type { ExecutorKind, ExecutorSession } from "../executors/executor";
 import { processExecutor } from "../executors/process";
 import { launcherFolder } from "../executors/python-folder";
+import { firstGpus, type GpuGrant } from "../gpus/grant";
 import type { LoadedTask } from "../suites/load";
 import { launchEnv, type RunRecord, runGroups } from "./groups";
 import { collectHostFacts } from "./host";
@@ -43,6 +44,11 @@ export type GradeInput = {
   onProgress?: ((event: ProgressEvent) => void) | undefined;
   signal?: AbortSignal | undefined;
   runnerVersion: string;
+  /**
+   * GPUs whose locks the caller holds, none by default. The launches see the first `gpus_grade` of them; with fewer, the
+   * manifest is the one of that profile, and tests that need more are neither launched nor required.
+   */
+  gpus?: GpuGrant | null | undefined;
   /** A Python found before; looked for, and made where only pytest is missing, by default. */
   python?: PythonRuntime | undefined;
 };
@@ -62,7 +68,8 @@ type Ending = { status: GradingStatus; reason: Result["reason"] };
  * What the candidate does ends in the result's status. Throws an `InfraDevError` only where no grading can begin
  * (no Python, no sandbox, a damaged task) or nothing can be written any more.
  */
-export async function gradeTask(input: GradeInput): Promise<Graded> {
+export async function gradeTask(asked: GradeInput): Promise<Graded> {
+  const input = withProfile(asked);
   const startedAt = new Date();
   const startedMs = performance.now();
   const python = input.python ?? (await ensurePython());
@@ -137,7 +144,8 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
       session,
       workspace,
       workDir: scratch,
-      memoryMb: await memoryLimitMb(input.task.dir),
+      ...(await environmentLimits(input.task.dir)),
+      gpus: input.gpus ?? null,
       outputBytes,
       signal: input.signal,
       onProgress: input.onProgress,
@@ -213,7 +221,7 @@ async function writeEvidence(input: GradeInput, evidence: Evidence): Promise<Gra
     launches: record?.lockLaunches ?? [],
     seeds: { PYTHONHASHSEED: Number(launchEnv.PYTHONHASHSEED) },
     limits: {
-      memoryMb: await memoryLimitMb(input.task.dir),
+      ...(await environmentLimits(input.task.dir)),
       outputBytes,
       timeoutSec: manifest.groups.reduce((sum, group) => sum + group.timeout_sec, 0),
     },
@@ -251,12 +259,23 @@ async function harnessDigests(): Promise<string[]> {
   return digests;
 }
 
-const harborEnvironment = z.object({ environment: z.object({ memory_mb: z.number().positive() }) });
+const harborEnvironment = z.object({
+  environment: z.object({ memory_mb: z.number().positive().optional(), shm_mb: z.int().positive().optional() }),
+});
 
-/** Harbor's `[environment] memory_mb`, which limits a launch here too. */
-async function memoryLimitMb(taskDir: string): Promise<number> {
+/** Harbor's `[environment] memory_mb`, which limits a launch here too, and our `shm_mb`, by default as much. */
+async function environmentLimits(taskDir: string): Promise<{ memoryMb: number; shmMb: number }> {
   const text = await readFile(join(taskDir, "task.toml"), "utf8");
-  return harborEnvironment.safeParse(parseToml(text)).data?.environment.memory_mb ?? defaultMemoryMb;
+  const environment = harborEnvironment.safeParse(parseToml(text)).data?.environment;
+  const memoryMb = environment?.memory_mb ?? defaultMemoryMb;
+  return { memoryMb, shmMb: environment?.shm_mb ?? Math.floor(memoryMb) };
+}
+
+/** The input with the GPUs that the launches get, and with the manifest that holds on so many. */
+function withProfile(input: GradeInput): GradeInput {
+  const { manifest } = input.task;
+  const gpus = firstGpus(input.gpus ?? null, manifest.task.gpusGrade);
+  return { ...input, gpus, task: { ...input.task, manifest: manifestForGpus(manifest, gpus?.uuids.length ?? 0) } };
 }
 
 /** A full or read-only disk, and missing rights, as an error with its remedy; null for any other failure. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Guard, Resource, RunLock } from "@/lib/contract/result";
 import type { Group, ManifestTest } from "@/lib/contract/task";
 import type { ExecutorSession, Mount } from "../executors/executor";
+import type { GpuGrant } from "../gpus/grant";
 import type { LoadedTask } from "../suites/load";
 import { testFileOf } from "../suites/load";
 import { placeCanaries } from "./canaries";
@@ -24,6 +25,8 @@ export type RunInput = {
   workspace: Workspace;
   workDir: string;
   memoryMb: number;
+  shmMb: number;
+  gpus: GpuGrant | null;
   outputBytes: number;
   signal: AbortSignal | undefined;
   onProgress: ((event: ProgressEvent) => void) | undefined;
@@ -78,7 +81,8 @@ class Run {
 
   /** Gives false where the grading ends here: canceled, tampered with, or the host is at fault. */
   async group(group: Group): Promise<boolean> {
-    const tests = this.input.task.manifest.tests.filter((test) => test.group === group.id);
+    const gpus = this.input.gpus?.uuids.length ?? 0;
+    const tests = this.input.task.manifest.tests.filter((test) => test.group === group.id && test.needs.gpus <= gpus);
     const deadlineMs = performance.now() + group.timeout_sec * 1000;
     for (const unit of unitsOf(group, tests)) {
       let pending: readonly string[] = unit;
@@ -160,6 +164,8 @@ class Run {
         isTest: (path) => workspace.officialPaths.includes(path) || isUnderTests(path, task),
       }),
       memoryMb: input.memoryMb,
+      shmMb: input.shmMb,
+      gpus: input.gpus,
       outputBytes: Math.min(
         input.outputBytes,
         Math.max(leastOutputBytes, Math.floor(this.outputLeft / (2 * group.nproc))),

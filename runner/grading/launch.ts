@@ -3,6 +3,7 @@ import type { Guard, Launch, RankOutcome, Resource } from "@/lib/contract/result
 import type { Group } from "@/lib/contract/task";
 import type { OutcomeStatus } from "@/lib/contract/vocabulary";
 import type { ExecutorSession, LaunchEnd, Mount, RankOutput, RunningLaunch } from "../executors/executor";
+import type { GpuGrant } from "../gpus/grant";
 import { type CanaryPlan, isGuardId } from "./canaries";
 import { EventStream } from "./event-stream";
 import { type FrameMapper, parseStackDump } from "./frames";
@@ -30,6 +31,8 @@ export type LaunchInput = {
   canaries: CanaryPlan;
   frames: FrameMapper;
   memoryMb: number;
+  shmMb: number;
+  gpus: GpuGrant | null;
   outputBytes: number;
   /** The parent's monotonic clock at which the group's time is over. */
   deadlineMs: number;
@@ -110,6 +113,8 @@ class Watch {
         stream.opening({ roots: input.roots, select: input.canaries.order, rank: ranked ? rank : null }),
       ),
       memoryMb: input.memoryMb,
+      shmMb: input.shmMb,
+      gpus: input.gpus,
       outputBytes: input.outputBytes,
       handlers: {
         onEventLine: (rank, line) => this.onEventLine(rank, line),
@@ -478,6 +483,7 @@ class Watch {
       durationMs: performance.now() - this.startedMs,
       killed: this.kill?.reason ?? null,
       exits: this.ranks.map(({ rank, exit }) => ({ rank, code: exit?.code ?? null, signal: exit?.signal ?? null })),
+      ...(this.input.gpus === null ? {} : { gpus: [...this.input.gpus.uuids] }),
     };
   }
 }
