@@ -10,6 +10,7 @@ import type { Result } from "@/lib/contract/result";
 import { decodeUtf8, utf8 } from "@/lib/evidence/bytes";
 import { serializeEnvelope, signEnvelope, type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
+import type { GpuGrant } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { gradeTask, type ProgressEvent } from "../grading/grade";
 import { collectHostFacts } from "../grading/host";
@@ -127,15 +128,59 @@ export type GateOptions = {
   exploits: () => Promise<Validation["exploits"]>;
   onGrading: (item: GateItem, event: ProgressEvent) => void;
   onGraded: (grading: GateGrading, done: number, total: number) => void;
+  /** GPUs of each grading, 0 where it has none. */
+  gpus?: number;
+  /** Waits until a grading's GPUs are free, and locks them. */
+  acquireGpus?: (count: number) => Promise<GpuGrant>;
+  /** Gradings at once; one by default. */
+  parallel?: number;
+  /** No grading is started after this time of `performance.now()` that would not be over before it, as far as known. */
+  untilMs?: number;
+  /** Called before a grading; what it gives is called after it. For a run that has the host to itself. */
+  watchHost?: (gpuUuids: readonly string[]) => Promise<() => Promise<NonNullable<GateGrading["leftovers"]>>>;
 };
 
 /**
- * Makes the gradings of one shard of the gate, one after the other, and writes the signed report after each, so that a
- * run that ended early is gone on with.
+ * Makes the gradings of one shard of the gate and writes the signed report after each, so that a run that ended early
+ * is gone on with.
  */
 export async function runGate(task: LoadedTask, options: GateOptions): Promise<Validation> {
   const items = itemsOfShard(gateItems(task, options.repeats), options.shard);
-  let report: Validation = {
+  let report = await beginReport(task, options);
+  if (options.shard.index === 1 && report.exploits === null) {
+    report = { ...report, exploits: await options.exploits() };
+  }
+  const made = new Set(report.gradings.map(({ patch, repeat }) => `${patch}#${repeat}`));
+  const open = items.filter(({ patch, repeat }) => !made.has(`${patch}#${repeat}`));
+  const work = await mkdtemp(join(tmpdir(), "infradev-gate-"));
+  let writing: Promise<void> = Promise.resolve();
+  let longestMs = 0;
+  const worker = async (): Promise<void> => {
+    for (let item = open.shift(); item !== undefined; item = open.shift()) {
+      options.signal.throwIfAborted();
+      if (options.untilMs !== undefined && performance.now() + longestMs > options.untilMs) return;
+      const startedMs = performance.now();
+      const grading = await gradeItem(task, item, options, join(work, `${item.patch}-${item.repeat}`));
+      longestMs = Math.max(longestMs, performance.now() - startedMs);
+      report = { ...report, finishedAt: new Date().toISOString(), gradings: [...report.gradings, grading] };
+      writing = writing.then(() => writeValidation(options.out, report, options.signer));
+      await writing;
+      options.onGraded(grading, report.gradings.length, items.length);
+    }
+  };
+  try {
+    const workers = await Promise.allSettled(Array.from({ length: options.parallel ?? 1 }, worker));
+    const failed = workers.find((each) => each.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+    await writeValidation(options.out, report, options.signer);
+    return report;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function beginReport(task: LoadedTask, options: GateOptions): Promise<Validation> {
+  const report: Validation = {
     format: "infradev-validation/1",
     suite: { slug: task.suite.slug, version: task.suite.version },
     task: task.metadata.slug,
@@ -146,6 +191,7 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
     host: await collectHostFacts(options.python),
     startedAt: new Date().toISOString(),
     finishedAt: new Date().toISOString(),
+    gpus: options.gpus ?? 0,
     repeats: options.repeats,
     gradings: [],
     exploits: null,
@@ -154,42 +200,40 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
     if (error.code === "ENOENT") return null;
     throw error;
   });
-  if (earlier !== null && continues(earlier, report)) report = { ...earlier, finishedAt: report.finishedAt };
-  if (options.shard.index === 1 && report.exploits === null) {
-    report = { ...report, exploits: await options.exploits() };
-  }
-  const work = await mkdtemp(join(tmpdir(), "infradev-gate-"));
+  return earlier !== null && continues(earlier, report) ? { ...earlier, finishedAt: report.finishedAt } : report;
+}
+
+async function gradeItem(
+  task: LoadedTask,
+  item: GateItem,
+  options: GateOptions,
+  workDir: string,
+): Promise<GateGrading> {
+  const gpus = options.gpus ? ((await options.acquireGpus?.(options.gpus)) ?? null) : null;
   try {
-    for (const item of items) {
-      if (report.gradings.some((grading) => grading.patch === item.patch && grading.repeat === item.repeat)) continue;
-      options.signal.throwIfAborted();
-      const workDir = join(work, `${item.patch}-${item.repeat}`);
-      const graded = await gradeTask({
-        task,
-        suite: task.suite,
-        patch: await readReferencePatch(task, item.patch),
-        candidate: candidateOf(item.patch),
-        gradingId: randomUUID(),
-        attemptId: null,
-        lease: null,
-        executor: options.executor,
-        python: options.python,
-        workDir,
-        onProgress: (event) => options.onGrading(item, event),
-        signal: options.signal,
-        runnerVersion,
-      });
-      options.signal.throwIfAborted();
-      const grading = gateGradingOf(item, graded.result as Result, await readMemory(graded.payloadDir));
-      await rm(workDir, { recursive: true, force: true });
-      report = { ...report, finishedAt: new Date().toISOString(), gradings: [...report.gradings, grading] };
-      await writeValidation(options.out, report, options.signer);
-      options.onGraded(grading, report.gradings.length, items.length);
-    }
-    await writeValidation(options.out, report, options.signer);
-    return report;
+    const leftovers = await options.watchHost?.(gpus?.uuids ?? []);
+    const graded = await gradeTask({
+      task,
+      suite: task.suite,
+      patch: await readReferencePatch(task, item.patch),
+      candidate: candidateOf(item.patch),
+      gradingId: randomUUID(),
+      attemptId: null,
+      lease: null,
+      executor: options.executor,
+      gpus,
+      python: options.python,
+      workDir,
+      onProgress: (event) => options.onGrading(item, event),
+      signal: options.signal,
+      runnerVersion,
+    });
+    options.signal.throwIfAborted();
+    const grading = gateGradingOf(item, graded.result as Result, await readMemory(graded.payloadDir));
+    await rm(workDir, { recursive: true, force: true });
+    return leftovers === undefined ? grading : { ...grading, leftovers: await leftovers() };
   } finally {
-    await rm(work, { recursive: true, force: true });
+    await gpus?.release();
   }
 }
 
@@ -199,6 +243,6 @@ export const keyOf = (signer: Signer): VerificationKey => ({
 });
 
 const continues = (earlier: Validation, now: Validation): boolean =>
-  (["task", "gradingDigest", "executor", "repeats", "runnerVersion"] as const).every(
+  (["task", "gradingDigest", "executor", "repeats", "runnerVersion", "gpus"] as const).every(
     (field) => earlier[field] === now[field],
   );

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { InfraDevError } from "@/lib/contract/errors";
 import { hostFactsSchema, type Result } from "@/lib/contract/result";
 import { instantSchema, sha256Schema, slugSchema } from "@/lib/contract/scalars";
-import { testIdSchema } from "@/lib/contract/task";
+import { manifestForGpus, testIdSchema } from "@/lib/contract/task";
 import { executors, gradingStatuses, outcomeStatuses } from "@/lib/contract/vocabulary";
 import type { LoadedTask } from "./load";
 
@@ -28,6 +28,14 @@ const gradingSchema = z.object({
       peakMemoryMb: z.number().nullable(),
     }),
   ),
+  /** Peak memory of each GPU that the grading had, and bytes moved, largest launch; absent where nothing measured. */
+  gpuPeakMemoryMb: z.array(z.number()).optional(),
+  transportBytes: z.number().optional(),
+  nvlinkBytes: z.number().optional(),
+  /** What the host had after the grading that it had not before; absent where nobody looked. */
+  leftovers: z
+    .object({ processes: z.array(z.string()), paths: z.array(z.string()), gpuMemoryMb: z.number() })
+    .optional(),
 });
 export type GateGrading = z.infer<typeof gradingSchema>;
 
@@ -43,6 +51,8 @@ export const validationSchema = z.object({
   host: hostFactsSchema,
   startedAt: instantSchema,
   finishedAt: instantSchema,
+  /** GPUs that each grading had; tests that need more were not required. */
+  gpus: z.int().nonnegative().default(0),
   /** Repeats of gold that the whole validation has. */
   repeats: z.int().positive(),
   gradings: z.array(gradingSchema),
@@ -110,7 +120,7 @@ export function mergeValidations(reports: readonly Validation[]): Validation {
   const [first, ...rest] = reports;
   if (first === undefined) throw new Error("at least one report is merged");
   for (const other of rest) {
-    for (const field of ["task", "gradingDigest", "executor", "repeats", "runnerVersion"] as const) {
+    for (const field of ["task", "gradingDigest", "executor", "repeats", "runnerVersion", "gpus"] as const) {
       if (other[field] === first[field]) continue;
       throw new InfraDevError("conflict", {
         code: "validation.mixed",
@@ -177,7 +187,7 @@ const median = (values: readonly number[]): number | null => {
 /** The gate: what must hold before a task enters a suite. A report that is not complete admits nothing. */
 export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Validation): GateVerdict {
   const rules: GateRule[] = [];
-  const tests = task.manifest.tests;
+  const { tests } = manifestForGpus(task.manifest, report.gpus);
   const of = (patch: string) => report.gradings.filter((grading) => grading.patch === patch);
   const statusIn = (grading: GateGrading, id: string) =>
     grading.tests.find((test) => test.id === id)?.status ?? "not-run";
@@ -185,7 +195,7 @@ export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Va
   const lacking = planned.filter((item) => !of(item.patch).some((grading) => grading.repeat === item.repeat));
   const complete = lacking.length === 0 && report.exploits !== null;
 
-  const failToPass = tests.filter((test) => test.expectation === "f2p");
+  const failToPass = tests.filter((test) => test.expectation === "f2p" && test.required);
   for (const nop of of("nop")) {
     const passing = failToPass.filter((test) => statusIn(nop, test.id) === "passed");
     rules.push({
