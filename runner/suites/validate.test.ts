@@ -20,6 +20,7 @@ const manifestTest = (id: string, expectation: "f2p" | "p2p") => ({
 const ids = { official: "tests/t.py::a", kept: "tests/t.py::b", probe: "probes/p.py::c" };
 const task = {
   manifest: {
+    task: { gpusGrade: 0 },
     tests: [manifestTest(ids.official, "f2p"), manifestTest(ids.kept, "p2p"), manifestTest(ids.probe, "f2p")],
   } as unknown as Manifest,
   mutants: [{ number: 1, name: "off-by-one", absPath: "/m" }],
@@ -57,6 +58,7 @@ const report = (gradings: Validation["gradings"], changes: Partial<Validation> =
     runnerVersion: "0",
     executor: "bwrap",
     host: {} as Validation["host"],
+    gpus: 0,
     startedAt: "2026-01-01T00:00:00Z",
     finishedAt: "2026-01-01T00:01:00Z",
     repeats: 2,
@@ -106,6 +108,22 @@ describe("the gate", () => {
     expect(brokenRules(good, { exploits: passed })[0]?.found).toContain("hangs");
     const broken = { run: 3, passed: [], controlResolved: false };
     expect(brokenRules(good, { exploits: broken })[0]?.found).toContain("control");
+  });
+
+  it("does not ask for what needs more GPUs than the gradings had", () => {
+    const [official, kept, probe] = task.manifest.tests;
+    const onTwo = {
+      ...task,
+      manifest: {
+        task: { gpusGrade: 2 },
+        tests: [official, kept, { ...probe, needs: { ranks: 2, gpus: 2 } }],
+      } as unknown as Manifest,
+    };
+    const passing = good.map((each) => ({ ...each, resolved: each.patch === "gold", officialResolved: true }));
+    const onOneGpu = judge(onTwo, report(passing, { gpus: 1 }));
+    expect(onOneGpu.tests.find(({ id }) => id === ids.probe)?.required).toBe(false);
+    expect(onOneGpu.rules.find(({ rule }) => rule.startsWith("mutant 1"))?.found).toBe("0 of 0 probes reject it");
+    expect(judge(onTwo, report(passing, { gpus: 2 })).tests.every(({ required }) => required)).toBe(true);
   });
 
   it("admits nothing while a grading lacks", () => {
