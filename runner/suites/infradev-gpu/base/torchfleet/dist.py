@@ -204,6 +204,12 @@ class Group:
         own = self.ranks[self.rank]
         return Group(members, members.index(own), self.device, self.backend, group) if own in members else None
 
+    def alone(self) -> Group:
+        """The group of this rank only."""
+        own = self.ranks[self.rank]
+        group = c10d.new_group([own], backend=self.backend, use_local_synchronization=True)
+        return Group([own], 0, self.device, self.backend, group)
+
     def close(self) -> None:
         """Ends this group's and its subgroups' connections."""
         if c10d.is_initialized():
