@@ -114,12 +114,16 @@ class Group:
 
     def start_send(self, tensor: Tensor, dst: int) -> Pending:
         """Starts to send to one rank, which receives what one sender sends in the order in which it was sent."""
+        if self.backend == "nccl":  # a transfer on its own would use other connections than one of an exchange
+            return self.start_exchange([(tensor, dst)], [])[0]
         own = self._outgoing(tensor)
         work = c10d.isend(_bits(own), self.ranks[dst], group=self._group)
         return Pending([work], lambda: own)
 
     def start_receive(self, shape: Sequence[int], dtype: torch.dtype, src: int) -> Pending:
         """Starts to receive a tensor of this shape and dtype from one rank."""
+        if self.backend == "nccl":
+            return self.start_exchange([], [(shape, dtype, src)])[0]
         wanted = torch.empty(tuple(shape), dtype=dtype, device=self._wire)
         work = c10d.irecv(_bits(wanted), self.ranks[src], group=self._group)
         return Pending([work], lambda: self._incoming(wanted))
@@ -129,8 +133,8 @@ class Group:
     ) -> list[Pending]:
         """Starts all of several sends (tensor, dst) and receives (shape, dtype, src) at once, whatever their order.
 
-        Two ranks that send to each other have to do it by this. Returns what is pending: receives, in their order,
-        then sends.
+        Two ranks that send to each other have to do it by this; the other side of each transfer may be on its own.
+        Returns what is pending: receives, in their order, then sends.
         """
         if self.backend != "nccl":
             pending = [self.start_receive(*receive) for receive in receives]
@@ -202,7 +206,11 @@ class Group:
         members = sorted(self.ranks[rank] for rank in ranks)
         group = c10d.new_group(members, backend=self.backend)
         own = self.ranks[self.rank]
-        return Group(members, members.index(own), self.device, self.backend, group) if own in members else None
+        if own not in members:
+            return None
+        opened = Group(members, members.index(own), self.device, self.backend, group)
+        opened.barrier()
+        return opened
 
     def alone(self) -> Group:
         """The group of this rank only."""
@@ -254,4 +262,6 @@ def init_group(name: str = "world", timeout_s: float = 20.0) -> Group:
     c10d.init_process_group(
         backend, store=store, rank=rank, world_size=world_size, timeout=timedelta(seconds=timeout_s)
     )
-    return Group(range(world_size), rank, device, backend, c10d.group.WORLD)
+    opened = Group(range(world_size), rank, device, backend, c10d.group.WORLD)
+    opened.barrier()  # NCCL connects a group's ranks in its first collective, which has to have all of them
+    return opened

@@ -27,7 +27,6 @@ class Pipeline:
         if self.links.is_last and loss_fn is None:
             raise ValueError("the last stage needs loss_fn")
         self.stage = Stage(module, loss_fn if self.links.is_last else None, self.links.is_first)
-        group.barrier()
 
     def train_step(self, batch_size: int, inputs: Tensor | None = None, targets: Tensor | None = None) -> Tensor | None:
         """Adds the gradients of the mean loss over a batch to the module's parameters.
