@@ -14,7 +14,7 @@ _HEADER_LENGTH = 10
 class Links:
     """Sends to and receives from the stages before and after this one.
 
-    Activations carry a header with shape and dtype in front; a gradient has those of the activation that it belongs to.
+    An activation is announced by a header with its shape and dtype; a gradient has those of its activation.
     """
 
     def __init__(self, group: Group) -> None:
@@ -23,7 +23,7 @@ class Links:
         self.is_last = group.rank == group.world_size - 1
 
     def send_forward(self, output: Tensor) -> None:
-        """Sends an activation to the next stage. ``ValueError`` for more dimensions or another dtype than it can say."""
+        """Sends an activation to the next stage. ``ValueError`` for a dtype or a shape that no header can say."""
         self.group.send(_header_of(output), self.group.rank + 1)
         self.group.send(output, self.group.rank + 1)
 

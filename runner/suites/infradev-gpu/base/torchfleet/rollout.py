@@ -76,6 +76,7 @@ class RolloutEngine:
     def _logits(self, states: Tensor) -> Tensor:
         """Score of each token by sequence; each rank fills in its rows of the head."""
         rows, _ = self.weights.block("head")
-        logits = torch.zeros(len(states), self.weights.specs["head"].shape[0], dtype=torch.float64, device=states.device)
+        vocabulary = self.weights.specs["head"].shape[0]
+        logits = torch.zeros(len(states), vocabulary, dtype=torch.float64, device=states.device)
         logits[:, slice(*rows)] = (states @ self.weights.tensor("head").T).double()
         return self.group.all_reduce(logits) - self.weights.tensor("penalty")

@@ -16,9 +16,9 @@ UNSET_VERSION = -1
 class TensorSpec:
     """A tensor of the policy.
 
-    Rollout ranks hold it in ``dtype``, split along ``split_dim``, or whole where that is None. Trainers hold a parameter
-    in float32 (float64 where ``dtype`` is that), a ``buffer`` in ``dtype``. ``tied_to`` names the tensor that this one
-    is another name for.
+    Rollout ranks hold it in ``dtype``, split along ``split_dim``, or whole where that is None. Trainers hold a
+    parameter in float32 (float64 where ``dtype`` is that), a ``buffer`` in ``dtype``. ``tied_to`` names the tensor that
+    this one is another name for.
     """
 
     name: str
@@ -54,7 +54,7 @@ def _check(specs: Sequence[TensorSpec], ranks: Sequence[int], rank: int) -> None
 
 
 class TrainerShards:
-    """This trainer's part of the policy: of each tensor, flattened, the interval that belongs to its place in ``ranks``.
+    """This trainer's part of the policy: of each flattened tensor, the interval of its place in ``ranks``.
 
     ``version`` says how often the policy was trained, or to which checkpoint it went back; the trainer sets it.
     """
