@@ -1,18 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort } from "../db/embedded";
 import { repositoryRoot } from "../e2e/stack";
 import type { Launch } from "../lib/contract/result";
 import { generateKeyPair } from "../lib/evidence/keys";
 import { testCandidate } from "../lib/evidence/testing";
 import { checkBwrap } from "../runner/executors/bwrap";
-import { launcherFolder } from "../runner/executors/python-folder";
 import { gradeToBundle, type RunnerExecutor, runnerExecutors } from "../runner/grade-to-bundle";
-import { launchEnv } from "../runner/grading/groups";
 import { ensurePython, type PythonRuntime } from "../runner/grading/python-runtime";
-import { prepareWorkspace, type Workspace } from "../runner/grading/workspace";
-import { capture } from "../runner/processes/capture";
+import { prepareWorkspace } from "../runner/grading/workspace";
+import { runByHand } from "../runner/host-run/by-hand";
 import { type LoadedTask, loadTask } from "../runner/suites/load";
 import { readReferencePatch } from "../runner/suites/reference";
 import { type Figure, interleave, median, quartilesOf, ratiosOf, timed } from "./figure";
@@ -104,48 +101,4 @@ async function makeGrader(session: Session, task: LoadedTask, patch: Buffer, pyt
     if (!result.summary.resolved) throw new Error(`the gold patch is not resolved (${result.status})`);
     return result.launches;
   };
-}
-
-async function runByHand(
-  launches: readonly Launch[],
-  { python, workspace, settings }: { python: PythonRuntime; workspace: Workspace; settings: string },
-): Promise<void> {
-  for (const launch of launches) {
-    const port = await freePort();
-    const usesProbes = launch.tests.some((id) => id.startsWith("probes/"));
-    const ids = launch.tests.map((id) =>
-      id.startsWith("probes/") ? join(workspace.probes, id.slice("probes/".length)) : join(workspace.repository, id),
-    );
-    const ranks = Array.from({ length: launch.nproc }, (_, rank) =>
-      capture(
-        python.executable,
-        [
-          ...["-B", "-s", "-m", "pytest", "-c", settings],
-          `--rootdir=${usesProbes ? workspace.probes : workspace.repository}`,
-          ...["-p", "no:cacheprovider", "--capture=no", "--tb=short", "--color=no", "-q", ...ids],
-        ],
-        {
-          cwd: workspace.repository,
-          timeoutMs: 300_000,
-          env: {
-            ...launchEnv,
-            PATH: "/usr/bin:/bin",
-            LC_ALL: "C.UTF-8",
-            TZ: "UTC",
-            PYTHONPATH: `${workspace.repository}:${launcherFolder}`,
-            RANK: String(rank),
-            LOCAL_RANK: String(rank),
-            WORLD_SIZE: String(launch.nproc),
-            LOCAL_WORLD_SIZE: String(launch.nproc),
-            MASTER_ADDR: "127.0.0.1",
-            MASTER_PORT: String(port),
-          },
-        },
-      ),
-    );
-    for (const [rank, { code, stdout }] of (await Promise.all(ranks)).entries()) {
-      if (code !== 0)
-        throw new Error(`by hand, rank ${rank} of ${launch.group} ended with ${code}: ${stdout.slice(-2000)}`);
-    }
-  }
 }

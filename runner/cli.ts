@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { registerAttach } from "./commands/attach";
 import { registerDoctor } from "./commands/doctor";
 import { registerGrade } from "./commands/grade";
+import { registerHostRun } from "./commands/host-run";
 import { registerSelftest } from "./commands/selftest";
 import { registerSuite } from "./commands/suite";
 import { registerTask } from "./commands/task";
@@ -22,6 +23,7 @@ Exit codes:
   0    everything asked for holds
   1    the command ran, and what it checked does not hold (unresolved task, refused bundle, failed lint)
   2    wrong use, a malformed file, or an environment that cannot do it
+  3    what was made holds, and something is left to make (host-run): the same command again goes on
   130  ended by Ctrl-C or SIGTERM, after cleaning up`,
   )
   .exitOverride();
@@ -34,6 +36,7 @@ registerVerify(program);
 registerTask(program);
 registerSuite(program);
 registerSelftest(program);
+registerHostRun(program);
 
 try {
   await program.parseAsync();

@@ -8,6 +8,8 @@ export const exitCodes = {
   failed: 1,
   /** Wrong use, a malformed file, or an environment that cannot do it. */
   misuse: 2,
+  /** What was made holds, and something is left to make: the same command again goes on. */
+  incomplete: 3,
   /** Ended by Ctrl-C or SIGTERM after cleaning up. */
   interrupted: 130,
 } as const;

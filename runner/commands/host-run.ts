@@ -1,0 +1,107 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import { GpuPool } from "../gpus/pool";
+import type { RunnerExecutor } from "../grade-to-bundle";
+import { ensurePython } from "../grading/python-runtime";
+import { runOnHost } from "../host-run/host-run";
+import { hostRunTable } from "../host-run/table";
+import { loadSigningKey } from "../signing-key";
+import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
+import { exitCodes } from "../terminal/output";
+import { defaultDataDir } from "./doctor";
+import { executorOption } from "./grade";
+import { locateSuite, locateTask } from "./locate";
+import { runCommand } from "./run-command";
+
+type HostRunCommandOptions = {
+  executor: RunnerExecutor;
+  gpus?: number;
+  repeats: number;
+  rounds: number;
+  minutes: number;
+  out: string;
+  key: string;
+  json?: boolean;
+};
+
+const atLeast =
+  (least: number, whole: boolean) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (Number.isFinite(value) && value >= least && (!whole || Number.isInteger(value))) return value;
+    throw new InvalidArgumentError(`expected ${whole ? "a whole number" : "a number"} of at least ${least}`);
+  };
+
+/** Ranks of a CPU grading, so that gradings side by side do not slow each other down. */
+const ranksOf = (tasks: readonly LoadedTask[]): number =>
+  Math.max(1, ...tasks.flatMap((task) => task.manifest.groups.map(({ nproc }) => nproc)));
+
+/** `runner host-run`: exit 0 where everything was made and holds, 3 where some is left to make, 1 where something fails. */
+export function registerHostRun(program: Command): void {
+  program
+    .command("host-run [suites...]")
+    .description(
+      "everything that has to be seen on a host: self-test, gate of every task, overhead; in resumable parts",
+    )
+    .addOption(executorOption())
+    .option("--gpus <n>", "GPUs to use; all healthy ones by default, 0 for none", atLeast(0, true))
+    .option("--repeats <n>", "gradings of gold", atLeast(1, true), 5)
+    .option("--rounds <n>", "rounds of the comparison with launches by hand; 0 leaves it out", atLeast(0, true), 5)
+    .option("--minutes <n>", "end within this time; the same command again goes on", atLeast(0.1, false), 8.5)
+    .option("--out <dir>", "where the signed reports and table.md go", ".data/host-run")
+    .option("--key <file>", "key that signs the reports (made where there is none)", join(defaultDataDir, "key.pem"))
+    .option("--json", "one JSON document on stdout")
+    .action((suites: string[], options: HostRunCommandOptions) =>
+      runCommand(options, async (output, signal) => {
+        const untilMs = performance.now() + options.minutes * 60_000;
+        const out = resolve(options.out);
+        await mkdir(out, { recursive: true });
+        const signer = await loadSigningKey(resolve(options.key));
+        const tasks: LoadedTask[] = [];
+        for (const suite of suites.length > 0 ? suites : [undefined]) {
+          const dir = locateSuite(suite);
+          for (const slug of (await readSuiteFile(dir)).tasks) tasks.push(await loadTask(locateTask(slug, dir)));
+        }
+        const pool = new GpuPool({ what: "host-run" });
+        const free = (await pool.look()).free.length;
+        const gpus = Math.min(options.gpus ?? free, free);
+        output.status(`${tasks.length} tasks, ${gpus} of ${free} healthy GPUs, until ${options.minutes} min are over`);
+        const { complete, rows, run } = await runOnHost({
+          tasks,
+          pythonOf: () => ensurePython(),
+          executor: options.executor,
+          signer,
+          out,
+          repeats: options.repeats,
+          gpus,
+          acquireGpus: (count) => pool.acquire(count, { signal }),
+          parallel: Math.max(1, Math.floor(availableParallelism() / ranksOf(tasks))),
+          overheadRounds: options.rounds,
+          untilMs,
+          signal,
+          say: (text) => output.status(text),
+        });
+        const table = hostRunTable(rows, run);
+        await writeFile(join(out, "table.md"), table);
+        output.line(table);
+        for (const { task, verdict } of rows) {
+          for (const rule of verdict.rules.filter(({ ok }) => !ok)) {
+            output.line(`${output.paint("red", "FAIL")}  ${task.metadata.slug}  ${rule.rule}: ${rule.found}`);
+          }
+        }
+        const caught = run.selftest?.controlResolved && run.selftest.results.every((each) => each.verdict !== "passed");
+        const holds = caught && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
+        output.line(complete ? "Everything was made." : "Some is left to make: call the same command again.");
+        output.result({
+          complete,
+          holds,
+          run,
+          verdicts: rows.map(({ task, verdict }) => ({ task: task.metadata.slug, ...verdict })),
+        });
+        if (!holds) return exitCodes.failed;
+        return complete ? exitCodes.ok : exitCodes.incomplete;
+      }),
+    );
+}

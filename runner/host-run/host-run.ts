@@ -1,0 +1,170 @@
+import { join } from "node:path";
+import type { Signer } from "@/lib/evidence/keys";
+import type { GpuGrant } from "../gpus/grant";
+import type { RunnerExecutor } from "../grade-to-bundle";
+import { collectHostFacts } from "../grading/host";
+import type { PythonRuntime } from "../grading/python-runtime";
+import { runSelfTest } from "../selftest/selftest";
+import { keyOf, runGate } from "../suites/gate-run";
+import type { LoadedTask } from "../suites/load";
+import { gateItems, type Validation } from "../suites/validate";
+import { runnerVersion } from "../version";
+import { leftoversSince, takeStock } from "./leftovers";
+import { measureOverhead } from "./overhead";
+import { type HostRun, readHostRun, writeHostRun } from "./state";
+import { rowOf, type TaskRow } from "./table";
+
+export type HostRunOptions = {
+  tasks: readonly LoadedTask[];
+  pythonOf: (task: LoadedTask) => Promise<PythonRuntime>;
+  executor: RunnerExecutor;
+  signer: Signer;
+  /** Folder of the run's reports; what stands in it already is not made again. */
+  out: string;
+  repeats: number;
+  /** GPUs of this run; a grading gets as many as its task asks for, at most these. */
+  gpus: number;
+  acquireGpus: (count: number) => Promise<GpuGrant>;
+  /** Gradings of tasks without GPUs at once. */
+  parallel: number;
+  overheadRounds: number;
+  /** `performance.now()` at which the run is to be over; what is left is made by the next call. */
+  untilMs: number;
+  signal: AbortSignal;
+  say: (text: string) => void;
+};
+
+export type HostRunOutcome = { complete: boolean; rows: TaskRow[]; run: HostRun };
+
+/**
+ * Everything that has to be seen on a host, in steps that are each made once: the self-test; the gate of every task,
+ * those with GPUs one after the other with a look at the host after each; the runner's overhead on the first task of
+ * each suite that uses GPUs or torchrun. Ends in time and says whether something is left.
+ */
+export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome> {
+  const { out, signer, say } = options;
+  const path = join(out, "host-run.json");
+  const [firstTask] = options.tasks;
+  if (firstTask === undefined) throw new Error("a host run has at least one task");
+  const python = await options.pythonOf(firstTask);
+  const facts = await collectHostFacts(python);
+  const earlier = await readHostRun(path, [keyOf(signer)]);
+  const fresh: HostRun = {
+    format: "infradev-host-run/1",
+    runnerVersion,
+    executor: options.executor,
+    gpus: options.gpus,
+    host: facts,
+    startedAt: new Date().toISOString(),
+    finishedAt: new Date().toISOString(),
+    selftest: null,
+    overhead: [],
+  };
+  const continues =
+    earlier !== null &&
+    earlier.runnerVersion === runnerVersion &&
+    earlier.executor === options.executor &&
+    earlier.gpus === options.gpus;
+  let run: HostRun = continues ? earlier : fresh;
+  const save = async (changes: Partial<HostRun>): Promise<void> => {
+    run = { ...run, ...changes, finishedAt: new Date().toISOString() };
+    await writeHostRun(path, run, signer);
+  };
+  const inTime = (neededMs: number): boolean => performance.now() + neededMs < options.untilMs;
+
+  if (run.selftest === null) {
+    say("self-test");
+    const { controlResolved, results } = await runSelfTest({
+      executor: options.executor,
+      python,
+      signal: options.signal,
+      onResult: (result, done, total) => say(`self-test ${done}/${total}  ${result.name}: ${result.verdict}`),
+    });
+    await save({
+      selftest: {
+        controlResolved,
+        results: results.map(({ name, verdict, seen, durationMs }) => ({ name, verdict, seen, durationMs })),
+      },
+    });
+  }
+  const exploits: Validation["exploits"] = {
+    run: run.selftest?.results.length ?? 0,
+    passed: run.selftest?.results.filter(({ verdict }) => verdict === "passed").map(({ name }) => name) ?? [],
+    controlResolved: run.selftest?.controlResolved ?? false,
+  };
+
+  const rows: TaskRow[] = [];
+  let complete = true;
+  for (const task of options.tasks) {
+    const gpus = Math.min(task.manifest.task.gpusGrade, options.gpus);
+    const report = await runGate(task, {
+      repeats: options.repeats,
+      shard: { index: 1, count: 1 },
+      executor: options.executor,
+      python: await options.pythonOf(task),
+      signer,
+      out: join(out, task.suite.slug, `${task.metadata.slug}.validation.json`),
+      signal: options.signal,
+      exploits: async () => exploits,
+      onGrading: () => {},
+      onGraded: (grading, done, total) =>
+        say(
+          `${task.metadata.slug}  ${done}/${total}  ${grading.patch} #${grading.repeat}: ${grading.status}, ` +
+            `${grading.tests.filter(({ status }) => status === "passed").length}/${grading.tests.length} pass, ` +
+            `${(grading.durationMs / 1000).toFixed(1)} s`,
+        ),
+      gpus,
+      acquireGpus: options.acquireGpus,
+      untilMs: options.untilMs,
+      ...(gpus === 0
+        ? { parallel: options.parallel }
+        : {
+            watchHost: async (uuids: readonly string[]) => {
+              const before = await takeStock(uuids);
+              return () => leftoversSince(before, uuids);
+            },
+          }),
+    });
+    rows.push(rowOf(task, report));
+    complete &&= report.gradings.length === gateItems(task, options.repeats).length;
+  }
+
+  const measured = new Set(run.overhead.map(({ task }) => task));
+  for (const task of firstOfEachSuite(options.tasks)) {
+    const { slug } = task.metadata;
+    if (measured.has(slug) || options.overheadRounds === 0) continue;
+    const gold = rows.find((row) => row.task === task)?.report.gradings.find(({ patch }) => patch === "gold");
+    if (gold === undefined || !inTime(gold.durationMs * (2 * options.overheadRounds + 2))) {
+      complete = false;
+      continue;
+    }
+    const grant =
+      options.gpus > 0 ? await options.acquireGpus(Math.min(task.manifest.task.gpusGrade, options.gpus)) : null;
+    try {
+      const overhead = await measureOverhead({
+        task,
+        executor: options.executor,
+        python: await options.pythonOf(task),
+        gpus: grant,
+        rounds: options.overheadRounds,
+        signal: options.signal,
+        onRound: (done) => say(`overhead  ${slug}  round ${done} of ${options.overheadRounds}`),
+      });
+      await save({ overhead: [...run.overhead, overhead] });
+    } finally {
+      await grant?.release();
+    }
+  }
+  await save({});
+  return { complete, rows, run };
+}
+
+/** The first task that torchrun launches in each suite. */
+function firstOfEachSuite(tasks: readonly LoadedTask[]): LoadedTask[] {
+  const found = new Map<string, LoadedTask>();
+  for (const task of tasks) {
+    if (!task.manifest.groups.some(({ launcher }) => launcher === "torchrun") || found.has(task.suite.slug)) continue;
+    found.set(task.suite.slug, task);
+  }
+  return [...found.values()];
+}

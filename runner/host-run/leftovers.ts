@@ -1,0 +1,98 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { capture } from "../processes/capture";
+
+/** What gradings could leave on a host: processes, folders, and memory of GPUs in MiB by UUID. */
+export type Stock = {
+  processes: ReadonlyMap<string, string>;
+  paths: ReadonlySet<string>;
+  gpuMemoryMb: ReadonlyMap<string, number>;
+};
+export type Leftovers = { processes: string[]; paths: string[]; gpuMemoryMb: number };
+
+const ownPrefix = /^infradev-/;
+
+/** Processes of a foreign process namespace, those that run the launcher, and those that work in a grading's folder. */
+async function suspectProcesses(): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const own = await readlink("/proc/self/ns/pid").catch(() => null);
+  for (const pid of (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name))) {
+    const at = `/proc/${pid}`;
+    const [namespace, folder, line, stat] = await Promise.all([
+      readlink(`${at}/ns/pid`).catch(() => null),
+      readlink(`${at}/cwd`).catch(() => ""),
+      readFile(`${at}/cmdline`, "utf8").catch(() => ""),
+      readFile(`${at}/stat`, "utf8").catch(() => ""),
+    ]);
+    const suspect =
+      (namespace !== null && own !== null && namespace !== own) ||
+      folder.startsWith(join(tmpdir(), "infradev-")) ||
+      line.includes("infradev_launch.py");
+    // A process is its number and the time it started: numbers come again.
+    const startedAt = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+    if (suspect) found.set(`${pid}@${startedAt}`, line.replaceAll("\0", " ").trim().slice(0, 200) || pid);
+  }
+  return found;
+}
+
+async function ownPaths(): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const folder of [tmpdir(), "/dev/shm"]) {
+    for (const name of await readdir(folder).catch(() => [])) if (ownPrefix.test(name)) found.add(join(folder, name));
+  }
+  for (const name of await readdir("/dev/shm").catch(() => [])) found.add(join("/dev/shm", name));
+  const groups = await readdir("/sys/fs/cgroup", { recursive: true, withFileTypes: true }).catch(() => []);
+  for (const entry of groups) {
+    if (entry.isDirectory() && ownPrefix.test(entry.name)) found.add(join(entry.parentPath, entry.name));
+  }
+  return found;
+}
+
+async function gpuMemory(uuids: readonly string[]): Promise<Map<string, number>> {
+  if (uuids.length === 0) return new Map();
+  const query = ["--query-gpu=uuid,memory.used", "--format=csv,noheader,nounits", `--id=${uuids.join(",")}`];
+  const { stdout } = await capture("nvidia-smi", query, { timeoutMs: 20_000 });
+  return new Map(
+    stdout
+      .trim()
+      .split("\n")
+      .map((line) => line.split(",").map((field) => field.trim()))
+      .map(([uuid = "", used = ""]) => [uuid, Number(used)] as const),
+  );
+}
+
+/** Looks at the host, and at the memory of these GPUs. */
+export async function takeStock(gpuUuids: readonly string[]): Promise<Stock> {
+  const [processes, paths, gpuMemoryMb] = await Promise.all([suspectProcesses(), ownPaths(), gpuMemory(gpuUuids)]);
+  return { processes, paths, gpuMemoryMb };
+}
+
+/**
+ * What is there now and was not there before, after at most `settleMs` for the system to end what was killed. True
+ * only on a host where nothing else grades meanwhile.
+ */
+export async function leftoversSince(
+  before: Stock,
+  gpuUuids: readonly string[],
+  settleMs: number = 5000,
+): Promise<Leftovers> {
+  const deadline = performance.now() + settleMs;
+  for (;;) {
+    const now = await takeStock(gpuUuids);
+    const left: Leftovers = {
+      processes: [...now.processes].filter(([key]) => !before.processes.has(key)).map(([, line]) => line),
+      paths: [...now.paths].filter((path) => !before.paths.has(path)),
+      gpuMemoryMb: [...now.gpuMemoryMb].reduce(
+        (sum, [uuid, used]) => sum + Math.max(0, used - (before.gpuMemoryMb.get(uuid) ?? 0)),
+        0,
+      ),
+    };
+    if (isNothing(left) || performance.now() > deadline) return left;
+    await sleep(200);
+  }
+}
+
+export const isNothing = (left: Leftovers): boolean =>
+  left.processes.length === 0 && left.paths.length === 0 && left.gpuMemoryMb === 0;

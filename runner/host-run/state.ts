@@ -1,0 +1,84 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { dsseEnvelopeSchema } from "@/lib/contract/bundle";
+import { InfraDevError } from "@/lib/contract/errors";
+import { hostFactsSchema } from "@/lib/contract/result";
+import { instantSchema } from "@/lib/contract/scalars";
+import { executors } from "@/lib/contract/vocabulary";
+import { decodeUtf8, utf8 } from "@/lib/evidence/bytes";
+import { serializeEnvelope, signEnvelope, type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
+import type { Signer } from "@/lib/evidence/keys";
+
+/** What a host run saw beside the gate's reports: the self-test, and the runner's overhead. Signed, one per run. */
+export const hostRunSchema = z.object({
+  format: z.literal("infradev-host-run/1"),
+  runnerVersion: z.string(),
+  executor: z.enum(executors),
+  gpus: z.int().nonnegative(),
+  host: hostFactsSchema,
+  startedAt: instantSchema,
+  finishedAt: instantSchema,
+  selftest: z
+    .object({
+      controlResolved: z.boolean(),
+      results: z.array(z.object({ name: z.string(), verdict: z.string(), seen: z.string(), durationMs: z.number() })),
+    })
+    .nullable(),
+  overhead: z
+    .array(
+      z.object({
+        task: z.string(),
+        launches: z.int(),
+        handMs: z.array(z.number()),
+        launchMs: z.array(z.number()),
+        gradingMs: z.array(z.number()),
+      }),
+    )
+    .default([]),
+});
+export type HostRun = z.infer<typeof hostRunSchema>;
+
+export const hostRunPayloadType = "application/vnd.infradev.host-run+json";
+const envelopeSchema = dsseEnvelopeSchema.extend({ payloadType: z.literal(hostRunPayloadType) });
+
+/** Writes the report as a signed envelope, whole or not at all. */
+export async function writeHostRun(path: string, report: HostRun, signer: Signer): Promise<void> {
+  const envelope = await signEnvelope(hostRunPayloadType, utf8(JSON.stringify(report)), signer);
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}.tmp`;
+  await writeFile(temporary, `${serializeEnvelope(envelope)}\n`);
+  await rename(temporary, path);
+}
+
+/** The report at `path` where one of `keys` signed it, null where there is none. Throws `host-run.form` otherwise. */
+export async function readHostRun(path: string, keys: readonly VerificationKey[]): Promise<HostRun | null> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+  const fail = (message: string): InfraDevError =>
+    new InfraDevError("invalid", {
+      code: "host-run.form",
+      message,
+      where: path,
+      rule: `one DSSE envelope of type ${hostRunPayloadType}, signed by a key that this run knows`,
+      remedy: "name the key that signed it (--key), or another folder (--out)",
+    });
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    throw fail("the file is no JSON document");
+  }
+  const envelope = envelopeSchema.safeParse(document);
+  if (!envelope.success) throw fail("the file is no signed report of a host run");
+  const verdict = await verifyEnvelope(envelope.data, keys, "host-run");
+  if (!verdict.ok) throw fail(verdict.problem.message);
+  const report = hostRunSchema.safeParse(JSON.parse(decodeUtf8(verdict.body)));
+  if (!report.success) throw fail("the report is not of this version");
+  return report.data;
+}

@@ -1,0 +1,113 @@
+import type { LoadedTask } from "../suites/load";
+import { type GateGrading, type GateVerdict, judge, type Validation } from "../suites/validate";
+import { isNothing } from "./leftovers";
+import type { HostRun } from "./state";
+
+/** One task's report with what the gate says of it. */
+export type TaskRow = { task: LoadedTask; report: Validation; verdict: GateVerdict };
+
+export const rowOf = (task: LoadedTask, report: Validation): TaskRow => ({
+  task,
+  report,
+  verdict: judge(task, report),
+});
+
+const middle = (values: readonly number[]): number | null => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted.length === 0 ? null : (sorted[sorted.length >> 1] ?? null);
+};
+const most = (values: readonly (number | null | undefined)[]): number | null => {
+  const known = values.filter((value): value is number => typeof value === "number");
+  return known.length === 0 ? null : Math.max(...known);
+};
+const cell = (value: number | null, digits = 0): string => (value === null ? "—" : value.toFixed(digits));
+const mebibytes = (bytes: number | null): number | null => (bytes === null ? null : bytes / 1024 ** 2);
+
+/** Mutants that pass every official test and that a probe rejects, of those that were graded. */
+function mutantsOf({ task, report }: TaskRow): string {
+  const graded = report.gradings.filter(({ patch }) => patch.startsWith("mutant-"));
+  const rejected = graded.filter((each) => each.status === "completed" && each.officialResolved && !each.resolved);
+  return `${rejected.length}/${task.mutants.length}`;
+}
+
+/** The longest row of gradings, in the order in which they ended, after each of which the host was as before it. */
+export function cleanInARow(gradings: readonly GateGrading[]): number {
+  let longest = 0;
+  let current = 0;
+  for (const { leftovers } of gradings) {
+    if (leftovers === undefined) continue;
+    current = isNothing(leftovers) ? current + 1 : 0;
+    longest = Math.max(longest, current);
+  }
+  return longest;
+}
+
+const hostLine = ({ host, gpus, executor, runnerVersion, finishedAt }: HostRun | Validation): string => {
+  const models = [...new Set(host.gpus.map(({ model }) => model))].join(", ");
+  const software = [
+    host.torch && `torch ${host.torch}`,
+    host.nccl && `NCCL ${host.nccl}`,
+    host.gpus[0] && `driver ${host.gpus[0].driver}`,
+    `Python ${host.python}`,
+  ];
+  const used = gpus === 0 ? "no GPU" : `${gpus} ${models}`;
+  return `${finishedAt.slice(0, 10)}, ${used} a grading, ${software.filter(Boolean).join(", ")}, executor ${executor}, runner ${runnerVersion}`;
+};
+
+/** The table of a host run in Markdown, for a suite's README. */
+export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): string {
+  const first = rows[0]?.report ?? run;
+  if (first == null) return "";
+  const lines = [
+    `${hostLine(first)}:`,
+    "",
+    "| task | gate | gold | nop f2p passing | mutants rejected | grading s | peak GPU MiB | peak host MiB | transport MiB | NVLink MiB | flaky tests |",
+    "|---|---|---|---|---|---|---|---|---|---|---|",
+  ];
+  for (const row of rows) {
+    const { report, verdict, task } = row;
+    const gold = report.gradings.filter(({ patch }) => patch === "gold");
+    const nop = report.gradings.find(({ patch }) => patch === "nop");
+    const failToPass = new Set(task.manifest.tests.filter((test) => test.expectation === "f2p").map(({ id }) => id));
+    const passing = nop?.tests.filter((test) => failToPass.has(test.id) && test.status === "passed").length ?? null;
+    const flaky = verdict.tests.filter((test) => test.flakeRate > 0 && test.flakeRate < 1).length;
+    lines.push(
+      `| ${[
+        `\`${task.metadata.slug}\``,
+        verdict.admitted ? "admitted" : "not admitted",
+        `${gold.filter(({ resolved }) => resolved).length}/${report.repeats}`,
+        cell(passing),
+        mutantsOf(row),
+        cell(middle(gold.map(({ durationMs }) => durationMs / 1000)), 1),
+        cell(most(gold.flatMap(({ gpuPeakMemoryMb }) => gpuPeakMemoryMb ?? []))),
+        cell(most(gold.map(({ peakMemoryMb }) => peakMemoryMb))),
+        cell(mebibytes(most(gold.map(({ transportBytes }) => transportBytes))), 1),
+        cell(mebibytes(most(gold.map(({ nvlinkBytes }) => nvlinkBytes))), 1),
+        String(flaky),
+      ].join(" | ")} |`,
+    );
+  }
+  const watched = rows.flatMap(({ report }) => report.gradings).filter(({ leftovers }) => leftovers !== undefined);
+  lines.push("");
+  if (watched.length > 0) {
+    const inARow = Math.max(...rows.map(({ report }) => cleanInARow(report.gradings)), cleanInARow(watched));
+    const left = watched.filter(({ leftovers }) => leftovers !== undefined && !isNothing(leftovers)).length;
+    lines.push(
+      `${watched.length} gradings were looked after for leftover processes, files and GPU memory: ${left} left something, ${inARow} in a row left nothing.`,
+    );
+  }
+  if (run?.selftest) {
+    const { results, controlResolved } = run.selftest;
+    const passed = results.filter(({ verdict }) => verdict === "passed").length;
+    lines.push(
+      `Self-test: ${results.length - passed} of ${results.length} exploits prevented or detected; the honest control ${controlResolved ? "resolves" : "does not resolve"}.`,
+    );
+  }
+  for (const { task, launches, handMs, launchMs, gradingMs } of run?.overhead ?? []) {
+    const ratio = middle(launchMs.map((ms, round) => ms / (handMs[round] ?? Number.NaN)));
+    lines.push(
+      `Overhead, \`${task}\`: ${launches} launches ${cell((middle(launchMs) ?? 0) / 1000, 1)} s against ${cell((middle(handMs) ?? 0) / 1000, 1)} s by hand (${cell(ratio, 2)} x, median of ${handMs.length} rounds in turns); the whole grading ${cell((middle(gradingMs) ?? 0) / 1000, 1)} s.`,
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
