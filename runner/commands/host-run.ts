@@ -92,7 +92,9 @@ export function registerHostRun(program: Command): void {
           }
         }
         const caught = run.selftest?.controlResolved && run.selftest.results.every((each) => each.verdict !== "passed");
-        const holds = caught && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
+        const asExpected = run.collectives?.rows.every(({ holds }) => holds) ?? true;
+        const holds =
+          caught && asExpected && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
         output.line(complete ? "Everything was made." : "Some is left to make: call the same command again.");
         output.result({
           complete,

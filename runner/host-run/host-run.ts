@@ -9,6 +9,7 @@ import { keyOf, runGate } from "../suites/gate-run";
 import type { LoadedTask } from "../suites/load";
 import { gateItems, type Validation } from "../suites/validate";
 import { runnerVersion } from "../version";
+import { runCollectives } from "./collectives";
 import { leftoversSince, takeStock } from "./leftovers";
 import { measureOverhead } from "./overhead";
 import { type HostRun, readHostRun, writeHostRun } from "./state";
@@ -38,7 +39,7 @@ export type HostRunOutcome = { complete: boolean; rows: TaskRow[]; run: HostRun 
 
 /**
  * Everything that has to be seen on a host, in steps that are each made once: the self-test; the gate of every task,
- * those with GPUs one after the other with a look at the host after each; the runner's overhead on the first task of
+ * those with GPUs one after the other with a look at the host after each; two ranks that do known things; the runner's overhead on the first task of
  * each suite that uses GPUs or torchrun. Ends in time and says whether something is left.
  */
 export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome> {
@@ -58,6 +59,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     startedAt: new Date().toISOString(),
     finishedAt: new Date().toISOString(),
     selftest: null,
+    collectives: null,
     overhead: [],
   };
   const continues =
@@ -93,8 +95,26 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     controlResolved: run.selftest?.controlResolved ?? false,
   };
 
-  const rows: TaskRow[] = [];
+  const torchTask = options.tasks.find(usesTorchrun);
   let complete = true;
+  if (run.collectives === null && torchTask !== undefined) {
+    if (inTime(collectivesMs)) {
+      const grant = options.gpus > 0 ? await options.acquireGpus(Math.min(2, options.gpus)) : null;
+      try {
+        const collectives = await runCollectives({
+          executor: options.executor,
+          python: await options.pythonOf(torchTask),
+          gpus: grant,
+          signal: options.signal,
+          onTest: (id, status) => say(`collectives  ${status}  ${id}`),
+        });
+        await save({ collectives });
+      } finally {
+        await grant?.release();
+      }
+    } else complete = false;
+  }
+  const rows: TaskRow[] = [];
   for (const task of options.tasks) {
     const gpus = Math.min(task.manifest.task.gpusGrade, options.gpus);
     const report = await runGate(task, {
@@ -159,11 +179,17 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   return { complete, rows, run };
 }
 
+/** Seventeen launches, five of which hang to their limit. */
+const collectivesMs = 200_000;
+
+const usesTorchrun = (task: LoadedTask): boolean =>
+  task.manifest.groups.some(({ launcher }) => launcher === "torchrun");
+
 /** The first task that torchrun launches in each suite. */
 function firstOfEachSuite(tasks: readonly LoadedTask[]): LoadedTask[] {
   const found = new Map<string, LoadedTask>();
   for (const task of tasks) {
-    if (!task.manifest.groups.some(({ launcher }) => launcher === "torchrun") || found.has(task.suite.slug)) continue;
+    if (!usesTorchrun(task) || found.has(task.suite.slug)) continue;
     found.set(task.suite.slug, task);
   }
   return [...found.values()];

@@ -5,7 +5,7 @@ import { dsseEnvelopeSchema } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import { hostFactsSchema } from "@/lib/contract/result";
 import { instantSchema } from "@/lib/contract/scalars";
-import { executors } from "@/lib/contract/vocabulary";
+import { executors, gradingStatuses } from "@/lib/contract/vocabulary";
 import { decodeUtf8, utf8 } from "@/lib/evidence/bytes";
 import { serializeEnvelope, signEnvelope, type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
@@ -25,6 +25,29 @@ export const hostRunSchema = z.object({
       results: z.array(z.object({ name: z.string(), verdict: z.string(), seen: z.string(), durationMs: z.number() })),
     })
     .nullable(),
+  /** What the grader said of two ranks that do known things; null where it was not run. */
+  collectives: z
+    .object({
+      gpus: z.int().nonnegative(),
+      status: z.enum(gradingStatuses),
+      rows: z.array(
+        z.object({
+          test: z.string(),
+          expected: z.string(),
+          observed: z.string(),
+          holds: z.boolean(),
+          rootRank: z.int().nullable(),
+          evidence: z.array(z.string()),
+          durationMs: z.number().nullable(),
+        }),
+      ),
+      traffic: z.array(
+        z.object({ test: z.string(), meter: z.string(), bytes: z.number(), theoreticalBytes: z.number() }),
+      ),
+      memory: z.object({ heldMb: z.number(), nvmlMb: z.number().nullable(), allocatorMb: z.number().nullable() }),
+    })
+    .nullable()
+    .default(null),
   overhead: z
     .array(
       z.object({

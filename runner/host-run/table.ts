@@ -54,6 +54,28 @@ const hostLine = ({ host, gpus, executor, runnerVersion, finishedAt }: HostRun |
   return `${finishedAt.slice(0, 10)}, ${used} a grading, ${software.filter(Boolean).join(", ")}, executor ${executor}, runner ${runnerVersion}`;
 };
 
+function collectivesLines({ gpus, rows, traffic, memory }: NonNullable<HostRun["collectives"]>): string[] {
+  const wrong = rows.filter(({ holds }) => !holds);
+  const lines = [
+    `Two ranks on ${gpus === 0 ? "the CPU" : `${gpus} GPU${gpus === 1 ? "" : "s"}`} that do known things: the grader says the same of ${rows.length - wrong.length} of ${rows.length} tests${wrong.length === 0 ? "" : ` (not of ${wrong.map(({ test, observed }) => `${test}: ${observed}`).join(", ")})`}.`,
+    "",
+    "| moved by | meter | MiB measured | MiB by theory | difference |",
+    "|---|---|---|---|---|",
+    ...traffic.map(({ test, meter, bytes, theoreticalBytes }) => {
+      const difference = theoreticalBytes === 0 ? null : 100 * (bytes / theoreticalBytes - 1);
+      const name = test.replace("test_moves_by_", "").replace("test_moves_", "");
+      return `| ${name} | ${meter} | ${cell(mebibytes(bytes), 2)} | ${cell(mebibytes(theoreticalBytes), 0)} | ${difference === null ? "—" : `${difference.toFixed(1)} %`} |`;
+    }),
+    "",
+  ];
+  if (memory.nvmlMb !== null) {
+    lines.push(
+      `A rank that holds ${memory.heldMb} MiB: NVML says ${cell(memory.nvmlMb)} MiB for its GPU, the allocator ${cell(memory.allocatorMb)} MiB.`,
+    );
+  }
+  return lines;
+}
+
 /** The table of a host run in Markdown, for a suite's README. */
 export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): string {
   const first = rows[0]?.report ?? run;
@@ -103,6 +125,7 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
       `Self-test: ${results.length - passed} of ${results.length} exploits prevented or detected; the honest control ${controlResolved ? "resolves" : "does not resolve"}.`,
     );
   }
+  if (run?.collectives) lines.push(...collectivesLines(run.collectives));
   for (const { task, launches, handMs, launchMs, gradingMs } of run?.overhead ?? []) {
     const ratio = middle(launchMs.map((ms, round) => ms / (handMs[round] ?? Number.NaN)));
     lines.push(
