@@ -3,6 +3,8 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { InfraDevError } from "@/lib/contract/errors";
 import { environment } from "../environment";
+import { type DriverFiles, findDriverFiles } from "../gpus/driver-files";
+import type { GpuGrant } from "../gpus/grant";
 import { capture } from "../processes/capture";
 import { createControlGroup } from "./control-group";
 import type { ExecutorKind, ExecutorSession, LaunchRequest, Mount, PrepareOptions, RunningLaunch } from "./executor";
@@ -42,6 +44,16 @@ function systemArguments(pythonFolders: readonly string[]): string[] {
 function outermost(folders: readonly string[]): string[] {
   const distinct = [...new Set(folders)].filter((folder) => folder !== "/");
   return distinct.filter((folder) => !distinct.some((other) => folder.startsWith(`${other}/`)));
+}
+
+/** The driver's common nodes, the nodes of the granted GPUs and of no other, and the driver's libraries. */
+function gpuArguments(gpus: GpuGrant, driver: DriverFiles): string[] {
+  const nodes = [...driver.devicePaths, ...gpus.devices.flatMap(({ devicePaths }) => devicePaths)];
+  return [
+    ...nodes.flatMap((path) => ["--dev-bind", path, path]),
+    ...[...driver.folders, ...driver.systemPaths].flatMap((path) => ["--ro-bind", path, path]),
+    ...(driver.searchPath.length > 0 ? ["--setenv", "LD_LIBRARY_PATH", driver.searchPath.join(":")] : []),
+  ];
 }
 
 const isolation = [
@@ -144,6 +156,7 @@ async function startSandbox(
     request.memoryMb === null
       ? null
       : await createControlGroup(`infradev-${randomUUID()}`, { memoryMb: request.memoryMb, processes });
+  const driver = request.gpus === null ? null : await findDriverFiles();
   const tmpfsBytes = String((request.memoryMb ?? 4096) * 1024 * 1024);
   const args = [
     ...isolation,
@@ -163,6 +176,7 @@ async function startSandbox(
     "/tmp/home",
     // After /tmp, since a Python may well lie below it.
     ...system,
+    ...(request.gpus === null || driver === null ? [] : gpuArguments(request.gpus, driver)),
     ...[...request.mounts, runnerMount].flatMap((mount) => ["--ro-bind", mount.hostPath, pathOf(mount)]),
     "--remount-ro",
     "/",
@@ -183,7 +197,9 @@ async function startSandbox(
     cwd: "/",
     detached: true,
     limits: {
-      dataBytes: group === null && request.memoryMb !== null ? request.memoryMb * 1024 * 1024 : null,
+      // CUDA reserves far more of its address space than it ever uses, which this limit counts.
+      dataBytes:
+        group === null && request.memoryMb !== null && request.gpus === null ? request.memoryMb * 1024 * 1024 : null,
       processes: group === null ? processes : null,
     },
   });

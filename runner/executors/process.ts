@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { findDriverFiles } from "../gpus/driver-files";
 import type { ExecutorKind, ExecutorSession, LaunchRequest, Mount, PrepareOptions, RunningLaunch } from "./executor";
 import { startLaunchProcess } from "./launch-process";
 import { launcherFolder } from "./python-folder";
@@ -44,14 +45,20 @@ export const processExecutor: ExecutorKind = {
 
 async function startProcess(python: string, request: LaunchRequest): Promise<RunningLaunch> {
   const marker = randomBytes(16).toString("hex");
+  const { searchPath } = request.gpus === null ? { searchPath: [] } : await findDriverFiles();
   const launched = await startLaunchProcess(request, {
     program: python,
     args: ["-B", "-s", join(launcherFolder, "infradev_launch.py")],
-    env: { ...request.env, [markerVariable]: marker },
+    env: {
+      ...request.env,
+      ...(searchPath.length > 0 ? { LD_LIBRARY_PATH: searchPath.join(":") } : {}),
+      [markerVariable]: marker,
+    },
     cwd: request.cwd,
     detached: true,
     limits: {
-      dataBytes: request.memoryMb === null ? null : request.memoryMb * 1024 * 1024,
+      // CUDA reserves far more of its address space than it ever uses, which this limit counts.
+      dataBytes: request.memoryMb === null || request.gpus !== null ? null : request.memoryMb * 1024 * 1024,
       processes: null,
     },
   });

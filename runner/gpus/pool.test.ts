@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { type FakeGpu, FakeNvidiaSmi, topologyMatrix } from "../testing/fake-nvidia-smi";
+import { discoverGpus } from "./discover";
+import type { GpuGrant } from "./grant";
+import { takeLock } from "./lock";
+import { GpuPool } from "./pool";
+import { Quarantine, type QuarantineEvent } from "./quarantine";
+import { settleGpus } from "./settle";
+
+// UUIDs of their own, since locks are the host's.
+let gpus: FakeGpu[];
+let fake: FakeNvidiaSmi;
+let folder: string;
+let events: QuarantineEvent[];
+beforeEach(async () => {
+  gpus = Array.from({ length: 4 }, (_, minor) => ({ uuid: `GPU-${minor}-${randomUUID()}`, minor }));
+  fake = await FakeNvidiaSmi.install({
+    gpus,
+    topology: topologyMatrix(
+      [
+        [0, 1],
+        [2, 3],
+      ],
+      () => 0,
+    ),
+  });
+  folder = await mkdtemp(join(tmpdir(), "quarantine-"));
+  events = [];
+});
+afterEach(async () => {
+  await fake.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const discover = () => discoverGpus(fake.options);
+const newPool = () =>
+  new GpuPool({
+    what: "test",
+    discover,
+    quarantine: new Quarantine(folder),
+    pollMs: 50,
+    onEvent: (event) => events.push(event),
+  });
+const uuid = (n: number): string => gpus[n]?.uuid ?? "";
+
+it("grants GPUs of one island, each to one, and gets them back", async () => {
+  const pool = newPool();
+  const [a, b] = await Promise.all([pool.acquire(2), pool.acquire(2)]);
+  expect([...a.uuids, ...b.uuids].sort()).toEqual(gpus.map((gpu) => gpu.uuid).sort());
+  expect(a.devices.map(({ index }) => index)).toEqual([0, 1]);
+  expect(a.devices[0]?.devicePaths).toEqual([join(fake.dir, "dev", "nvidia0")]);
+  expect((await pool.look()).busy.map(({ holder }) => holder.what)).toEqual(["test", "test", "test", "test"]);
+  await Promise.all([a.release(), b.release()]);
+  expect((await newPool().look()).free).toHaveLength(4);
+  expect(events).toEqual([]);
+});
+
+it("lets the oldest large job go before younger small ones", async () => {
+  const pool = newPool();
+  const first = await pool.acquire(1);
+  const order: string[] = [];
+  const noted = async (name: string, grant: Promise<GpuGrant>) => {
+    const given = await grant;
+    order.push(name);
+    return given;
+  };
+  const large = noted("large", pool.acquire(4));
+  const entered = new Promise((resolve) => setTimeout(resolve, 200));
+  await entered;
+  const small = noted("small", pool.acquire(1));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(order).toEqual([]);
+  await first.release();
+  await (await large).release();
+  await (await small).release();
+  expect(order).toEqual(["large", "small"]);
+});
+
+it("waits for what another process holds, and counts it as what it can serve", async () => {
+  const other = await takeLock(uuid(0), "another runner");
+  const waiting = newPool().acquire(4);
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  await other?.release();
+  await (await waiting).release();
+});
+
+it("refuses what the host can never give, with the reason", async () => {
+  await expect(newPool().acquire(5)).rejects.toMatchObject({ code: "gpu.too-few" });
+  await expect(newPool().acquire(1, { minMemoryMb: 200_000 })).rejects.toMatchObject({
+    code: "gpu.too-few",
+    message: expect.stringContaining("200000 MiB"),
+  });
+  await fake.answer({ stdout: "Failed to initialize NVML: Driver/library version mismatch\n", code: 18 });
+  await expect(newPool().acquire(1)).rejects.toMatchObject({
+    problem: { remedy: expect.stringContaining("reload the modules") },
+  });
+});
+
+it("stops waiting when told to", async () => {
+  const pool = newPool();
+  const all = await pool.acquire(4);
+  const controller = new AbortController();
+  const waiting = pool.acquire(1, { signal: controller.signal });
+  controller.abort(new Error("stopped"));
+  await expect(waiting).rejects.toThrow("stopped");
+  await all.release();
+  expect((await pool.look()).free).toHaveLength(4);
+});
+
+it("quarantines what is not healthy, remembers it, and clears it when it is well again", async () => {
+  const sick = gpus.map((gpu, n) =>
+    n === 1 ? { ...gpu, eccUncorrected: 2 } : n === 2 ? { ...gpu, usedMb: 5000 } : gpu,
+  );
+  await fake.answer({ gpus: sick });
+  expect((await newPool().look()).free.map((gpu) => gpu.uuid)).toEqual([uuid(0), uuid(3)]);
+  expect(events.map(({ type, entry }) => [type, entry.uuid, entry.code])).toEqual([
+    ["quarantined", uuid(1), "ecc-uncorrected"],
+    ["quarantined", uuid(2), "leftover-memory"],
+  ]);
+  await expect(newPool().acquire(3)).rejects.toMatchObject({ message: expect.stringContaining("ECC") });
+  // Another process finds the file, and says nothing twice.
+  expect(await new Quarantine(folder).list()).toHaveLength(2);
+  await newPool().look();
+  expect(events).toHaveLength(2);
+  await fake.answer({ gpus });
+  expect((await newPool().look()).free).toHaveLength(4);
+  expect(events.slice(2).map(({ type }) => type)).toEqual(["cleared", "cleared"]);
+  expect(await new Quarantine(folder).list()).toEqual([]);
+});
+
+it("does not take a grading's own processes for foreign ones", async () => {
+  const pool = newPool();
+  const grant = await pool.acquire(2);
+  const working = gpus.map((gpu) =>
+    grant.uuids.includes(gpu.uuid) ? { ...gpu, usedMb: 9000, processes: [{ pid: 7, usedMb: 8000 }] } : gpu,
+  );
+  await fake.answer({ gpus: working });
+  expect((await pool.look()).free).toHaveLength(2);
+  expect(events).toEqual([]);
+  await fake.answer({ gpus });
+  await grant.release();
+});
+
+it("counts a quarantine file that is damaged as empty", async () => {
+  await writeFile(join(folder, "quarantine.json"), "{ half");
+  await fake.answer({ gpus: gpus.map((gpu) => ({ ...gpu, mig: "Enabled" as const })) });
+  expect((await newPool().look()).free).toEqual([]);
+  const text = await readFile(join(folder, "quarantine.json"), "utf8");
+  expect(JSON.parse(text).gpus.map((entry: { code: string }) => entry.code)).toEqual(["mig", "mig", "mig", "mig"]);
+});
+
+it("waits after a launch until its memory is back, for so long and no longer", async () => {
+  const busy = gpus.map((gpu) => ({ ...gpu, usedMb: 3000 }));
+  await fake.answer({ gpus: busy });
+  const settled = settleGpus([uuid(0)], { discover, limitMs: 10_000 });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await fake.answer({ gpus });
+  expect((await settled).unsettled).toEqual([]);
+  await fake.answer({ gpus: busy });
+  const { unsettled } = await settleGpus([uuid(0), uuid(3)], { discover, limitMs: 50 });
+  expect(unsettled.map(({ uuid: which, fault }) => [which, fault.code])).toEqual([
+    [uuid(0), "leftover-memory"],
+    [uuid(3), "leftover-memory"],
+  ]);
+  await fake.answer({ gpus: gpus.slice(1) });
+  expect((await settleGpus([uuid(0)], { discover })).unsettled[0]?.fault.code).toBe("unreadable");
+});

@@ -1,0 +1,179 @@
+import { InfraDevError } from "@/lib/contract/errors";
+import { planStarts } from "./allocate";
+import { type Discovery, discoverGpus, type Gpu } from "./discover";
+import type { GpuGrant } from "./grant";
+import { faultsOf } from "./health";
+import { findHolder, type Holder, releaseAll, takeLocks } from "./lock";
+import { Quarantine, type QuarantineEntry, type QuarantineEvent } from "./quarantine";
+
+export type PoolOptions = {
+  /** What holds the GPUs, told to whoever finds them in use. */
+  what: string;
+  discover?: () => Promise<Discovery>;
+  quarantine?: Quarantine;
+  onEvent?: (event: QuarantineEvent) => void;
+  /** How often a waiting job looks again for GPUs that other processes give back. */
+  pollMs?: number;
+};
+
+export type HostGpus = {
+  discovery: Discovery;
+  /** Healthy and in nobody's use. */
+  free: Gpu[];
+  /** In use by a grading, of this process or another one. */
+  busy: { gpu: Gpu; holder: Holder }[];
+  quarantined: QuarantineEntry[];
+};
+
+type Waiting = {
+  job: { resolve(grant: GpuGrant): void };
+  gpus: number;
+  usable: (uuid: string) => boolean;
+  minMemoryMb: number;
+};
+
+const settleMs = 1000;
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * The GPUs of this host as one process uses them: what is free, and grants of it. A grant's locks are taken before it
+ * is given. Within a process the oldest job that waits comes first (see `planStarts`); between processes the locks
+ * decide.
+ */
+export class GpuPool {
+  private readonly options: PoolOptions;
+  private readonly quarantine: Quarantine;
+  private readonly waiting: Waiting[] = [];
+  private memories = new Map<string, number>();
+  private pumping: Promise<void> = Promise.resolve();
+
+  constructor(options: PoolOptions) {
+    this.options = options;
+    this.quarantine = options.quarantine ?? new Quarantine();
+  }
+
+  /** Looks at every GPU of the host, and brings the quarantine up to date with what it sees. */
+  async look(): Promise<HostGpus> {
+    let seen = await this.see();
+    // Read while a grading gave them back, processes would look like foreign ones: look twice before judging.
+    if (
+      seen.idle.some((gpu) => faultsOf(gpu).some(({ code }) => code.endsWith("-process") || code.endsWith("-memory")))
+    ) {
+      await sleep(settleMs);
+      seen = await this.see();
+    }
+    const { discovery, idle, busy } = seen;
+    if (discovery.state !== "ok") return { discovery, free: [], busy: [], quarantined: await this.quarantine.list() };
+    const events = await this.quarantine.look(discovery.inventory, new Set(idle.map(({ uuid }) => uuid)));
+    for (const event of events) this.options.onEvent?.(event);
+    const quarantined = await this.quarantine.list();
+    const held = new Set(quarantined.map(({ uuid }) => uuid));
+    this.memories = new Map(discovery.inventory.gpus.map(({ uuid, memoryMb }) => [uuid, memoryMb]));
+    return { discovery, free: idle.filter(({ uuid }) => !held.has(uuid)), busy, quarantined };
+  }
+
+  private async see(): Promise<{ discovery: Discovery; idle: Gpu[]; busy: HostGpus["busy"] }> {
+    const discovery = await (this.options.discover ?? discoverGpus)();
+    const idle: Gpu[] = [];
+    const busy: HostGpus["busy"] = [];
+    if (discovery.state !== "ok") return { discovery, idle, busy };
+    for (const gpu of discovery.inventory.gpus) {
+      const holder = await findHolder(gpu.uuid);
+      if (holder === null) idle.push(gpu);
+      else busy.push({ gpu, holder });
+    }
+    return { discovery, idle, busy };
+  }
+
+  /**
+   * `count` GPUs of at least `minMemoryMb`, as soon as they are free. Throws `gpu.too-few` where this host cannot give
+   * so many however long one waits, and what `signal` says where it aborts.
+   */
+  async acquire(count: number, options: { minMemoryMb?: number; signal?: AbortSignal } = {}): Promise<GpuGrant> {
+    const { minMemoryMb = 0, signal } = options;
+    const { free, busy, quarantined, discovery } = await this.look();
+    const fitting = [...free, ...busy.map(({ gpu }) => gpu)].filter(({ memoryMb }) => memoryMb >= minMemoryMb);
+    if (fitting.length < count) throw tooFew(count, minMemoryMb, fitting.length, discovery, quarantined);
+    signal?.throwIfAborted();
+    return await new Promise((resolve, reject) => {
+      const usable = (uuid: string): boolean => (this.memories.get(uuid) ?? 0) >= minMemoryMb;
+      const leave = (): void => {
+        const at = this.waiting.indexOf(entry);
+        if (at >= 0) this.waiting.splice(at, 1);
+        clearInterval(timer);
+        signal?.removeEventListener("abort", abort);
+      };
+      const abort = (): void => {
+        leave();
+        reject(signal?.reason);
+      };
+      const given = (grant: GpuGrant): void => {
+        leave();
+        resolve(grant);
+      };
+      const entry: Waiting = { job: { resolve: given }, gpus: count, usable, minMemoryMb };
+      const timer = setInterval(() => void this.pump(), this.options.pollMs ?? 2000);
+      signal?.addEventListener("abort", abort, { once: true });
+      this.waiting.push(entry);
+      void this.pump();
+    });
+  }
+
+  /** Starts whoever can start now. One at a time, since each takes what the next one sees. */
+  private pump(): Promise<void> {
+    this.pumping = this.pumping.then(
+      () => this.startWaiting(),
+      () => this.startWaiting(),
+    );
+    return this.pumping;
+  }
+
+  private async startWaiting(): Promise<void> {
+    if (this.waiting.length === 0) return;
+    const { discovery, free, busy } = await this.look();
+    if (discovery.state !== "ok") return;
+    const { gpus, islands } = discovery.inventory;
+    const numaNodes = new Map(gpus.flatMap(({ uuid, numaNode }) => (numaNode === null ? [] : [[uuid, numaNode]])));
+    const state = { free: free.map(({ uuid }) => uuid), islands, numaNodes };
+    const servable = [...state.free, ...busy.map(({ gpu }) => gpu.uuid)];
+    for (const { job, uuids } of planStarts(this.waiting, state, servable)) {
+      const locks = await takeLocks(uuids, this.options.what);
+      if (locks === null) continue;
+      const devices = uuids.flatMap((uuid) => free.filter((gpu) => gpu.uuid === uuid));
+      job.resolve({
+        uuids,
+        devices: devices.map(({ uuid, index, devicePaths }) => ({ uuid, index, devicePaths })),
+        release: async () => {
+          await releaseAll(locks);
+          await this.pump();
+        },
+      });
+    }
+  }
+}
+
+function tooFew(
+  count: number,
+  minMemoryMb: number,
+  found: number,
+  discovery: Discovery,
+  quarantined: readonly QuarantineEntry[],
+): InfraDevError {
+  const wanted = `${count} GPU${count === 1 ? "" : "s"}${minMemoryMb > 0 ? ` of at least ${minMemoryMb} MiB` : ""}`;
+  const reasons =
+    discovery.state === "failed"
+      ? [discovery.problem.message]
+      : discovery.state === "absent"
+        ? ["there is no nvidia-smi in PATH"]
+        : quarantined.map(({ message }) => message);
+  const remedy =
+    (discovery.state === "failed" ? discovery.problem.remedy : quarantined[0]?.remedy) ??
+    "ask for fewer (--gpus N), or use a host that has so many";
+  return new InfraDevError("unavailable", {
+    code: "gpu.too-few",
+    message: `this host can serve ${found} of ${wanted}${reasons.length > 0 ? `: ${reasons.join("; ")}` : ""}`,
+    where: "this host's GPUs",
+    rule: "a launch gets healthy GPUs that it has for itself",
+    remedy,
+  });
+}
