@@ -82,6 +82,25 @@ export const groupSchema = z.object({
 });
 export type Group = z.infer<typeof groupSchema>;
 
+/**
+ * `[metadata.infradev.upstream]`: a task made from a public pull request. Nothing of the pull request stands in the task
+ * directory: base tree, official tests, reference change and the pull request's description are read at run time from a
+ * clone or mirror, checked by commit and digest.
+ */
+export const upstreamSchema = z.object({
+  repository: z.string().regex(/^[\w.-]+\/[\w.-]+$/, "expected owner/name"),
+  base_commit: gitOidSchema,
+  /** Its first parent is `base_commit`. The reference change is its diff without `official_tests` and `left_out`. */
+  merge_commit: gitOidSchema,
+  /** Files as they stand in the merge commit. */
+  official_tests: z.array(z.object({ path: relativePathSchema, sha256: sha256Schema })).min(1),
+  /** Globs (`*` within a name, `**` over folders) of what is part of neither the base nor the reference change. */
+  left_out: z.array(z.string().min(1).max(200)).max(100).default([]),
+  /** sha256 of the merge commit's message. Where it is given, that message is the prompt `pr-description`. */
+  pr_description_sha256: sha256Schema.optional(),
+});
+export type UpstreamMetadata = z.infer<typeof upstreamSchema>;
+
 /** `[metadata.infradev]` of task.toml. Harbor's own keys stand beside it and are kept as they are. */
 export const taskMetadataSchema = z.object({
   format: z.literal("1"),
@@ -89,8 +108,9 @@ export const taskMetadataSchema = z.object({
   repo: z.string().regex(/^[\w.-]+\/[\w.-]+$/, "expected owner/name"),
   category: z.enum(categories),
   type: z.enum(taskTypes),
-  /** Bundled code base, relative to the task directory. Either this or `upstream` with a mirror. */
+  /** Bundled code base, relative to the task directory. Either this or `upstream`. */
   base_path: z.string().optional(),
+  upstream: upstreamSchema.optional(),
   base_commit: gitOidSchema.optional(),
   base_tree: z.union([gitOidSchema, z.literal("")]),
   pr: z.int().positive().optional(),

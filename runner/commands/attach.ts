@@ -12,10 +12,13 @@ import { describeProgress, gradeToBundle, type RunnerExecutor } from "../grade-t
 import { collectHostFacts } from "../grading/host";
 import { ensurePython } from "../grading/python-runtime";
 import { type LoadedTask, loadSuite } from "../suites/load";
+import type { Mirrors } from "../suites/upstream/mirrors";
+import { provideSources } from "../suites/upstream/sources";
 import { exitCodes, formatElapsed, formatTable } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { executorOption } from "./grade";
 import { locateSuite } from "./locate";
+import { mirrorOption, mirrorsOf } from "./mirror-option";
 import { runCommand } from "./run-command";
 
 type AttachOptions = {
@@ -26,6 +29,7 @@ type AttachOptions = {
   name: string;
   data: string;
   suite?: string[];
+  mirror?: string[];
   executor: RunnerExecutor;
   parallel: number;
   ranks: number;
@@ -56,6 +60,7 @@ export function registerAttach(program: Command): void {
     .option("--name <name>", "name of this host as the site shows it", "host")
     .option("--data <dir>", "key, registration and jobs of this host", defaultDataDir)
     .option("--suite <dir>", "suite whose tasks are served; may be repeated", collected)
+    .addOption(mirrorOption())
     .addOption(executorOption())
     .option("--parallel <n>", "gradings at a time", positive, 1)
     .option("--ranks <n>", "CPU ranks that one grading may have", positive, 64)
@@ -63,7 +68,7 @@ export function registerAttach(program: Command): void {
     .action((options: AttachOptions) =>
       runCommand(options, async (output, signal) => {
         const server = parseServerUrl(options.server);
-        const tasks = await loadTasks(options.suite);
+        const tasks = await loadTasks(options.suite, mirrorsOf(options), (text) => output.line(text));
         const python = await ensurePython();
         if (options.executor === "bwrap") await checkBwrap();
         const data = new RunnerData(resolve(options.data));
@@ -149,16 +154,31 @@ function summarizeResult({ status, summary, durationMs }: Result): string {
   return `${verdict}, ${summary.requiredPassed}/${summary.requiredTotal} required tests pass, ${formatElapsed(durationMs)}`;
 }
 
-/** Tasks of the suites named (the bundled one by default), by their grading digests. */
-async function loadTasks(dirs: readonly string[] | undefined): Promise<Map<string, LoadedTask>> {
+/**
+ * Tasks of the suites named (the bundled one by default), by their grading digests. A task by reference whose sources
+ * are not at hand is not served, and it is said which and why.
+ */
+async function loadTasks(
+  dirs: readonly string[] | undefined,
+  mirrors: Mirrors,
+  say: (text: string) => void,
+): Promise<Map<string, LoadedTask>> {
   const tasks = new Map<string, LoadedTask>();
   for (const dir of dirs ?? [undefined]) {
-    for (const task of (await loadSuite(locateSuite(dir))).tasks) tasks.set(task.manifest.digests.grading, task);
+    for (const task of (await loadSuite(locateSuite(dir))).tasks) {
+      try {
+        await provideSources(task, mirrors);
+        tasks.set(task.manifest.digests.grading, task);
+      } catch (error) {
+        if (!(error instanceof InfraDevError) || !error.code.startsWith("upstream.")) throw error;
+        say(`${task.metadata.slug} is not served: ${error.message}; ${error.problem.remedy ?? "look at its sources"}`);
+      }
+    }
   }
   if (tasks.size > 0) return tasks;
   throw new InfraDevError("invalid", {
     code: "suite.empty",
-    message: "the suites named hold no task",
+    message: "the suites named hold no task that can be served here",
     where: "--suite",
     rule: "a host serves at least one task",
     remedy: "name a suite with tasks",

@@ -11,9 +11,11 @@ import { ensurePython } from "../grading/python-runtime";
 import { loadSigningKey, publicKeyPath } from "../signing-key";
 import { type LoadedTask, loadTask } from "../suites/load";
 import { readReferencePatch } from "../suites/reference";
+import { provideSources } from "../suites/upstream/sources";
 import { exitCodes, formatBytes, formatElapsed, formatTable, type Output } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { locateTask } from "./locate";
+import { mirrorOption, mirrorsOf } from "./mirror-option";
 import { ensureOutputFolder } from "./output-folder";
 import { runCommand } from "./run-command";
 
@@ -25,6 +27,7 @@ type GradeOptions = {
   out: string;
   key: string;
   candidate?: string;
+  mirror?: string[];
   json?: boolean;
 };
 
@@ -119,6 +122,7 @@ export function registerGrade(program: Command): void {
     .addOption(executorOption())
     .option("--out <dir>", "where the bundle goes", ".data/gradings")
     .option("--key <file>", "key that signs (made where there is none)", join(defaultDataDir, "key.pem"))
+    .addOption(mirrorOption())
     .option("--candidate <json>", "who made the patch: JSON or @file")
     .option("--json", "one JSON document on stdout")
     .action((name: string, options: GradeOptions) =>
@@ -133,6 +137,7 @@ export function registerGrade(program: Command): void {
           });
         }
         const task = await loadTask(locateTask(name, options.suite));
+        await provideSources(task, mirrorsOf(options));
         const patch =
           options.patch === undefined
             ? await readReferencePatch(task, options.reference ?? "")

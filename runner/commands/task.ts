@@ -13,14 +13,16 @@ import { type CheckReport, checkTask } from "../suites/check";
 import { keyOf, readValidation, runGate, writeValidation } from "../suites/gate-run";
 import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
 import { sealTask } from "../suites/seal";
+import { provideSources } from "../suites/upstream/sources";
 import { type GateVerdict, judge, mergeValidations, parseShard, type Validation } from "../suites/validate";
 import { exitCodes, formatElapsed, formatTable, type Output } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { executorOption } from "./grade";
 import { locateSuite, locateTask } from "./locate";
+import { mirrorOption, mirrorsOf } from "./mirror-option";
 import { runCommand } from "./run-command";
 
-type TaskOptions = { suite?: string; json?: boolean };
+type TaskOptions = { suite?: string; mirror?: string[]; json?: boolean };
 
 /** The tasks named, or every task of the suite where none is named. */
 async function tasksOf(names: readonly string[], suite: string | undefined): Promise<string[]> {
@@ -149,6 +151,7 @@ async function validate(
     };
     for (const dir of dirs) {
       const task = await loadTask(dir);
+      await provideSources(task, mirrorsOf(options));
       const { slug } = task.metadata;
       const path = outOf(task);
       const report = await runGate(task, {
@@ -188,11 +191,12 @@ export function registerTask(program: Command): void {
     .command("seal [tasks...]")
     .description("write the base's tree into task.toml and the digests of tests/ into tests/files.sha256")
     .option("--suite <dir>", "suite that the tasks are of; all its tasks where none is named")
+    .addOption(mirrorOption())
     .option("--json", "one JSON document on stdout")
     .action((names: string[], options: TaskOptions) =>
       runCommand(options, async (output) => {
         const seals = [];
-        for (const dir of await tasksOf(names, options.suite)) seals.push(await sealTask(dir));
+        for (const dir of await tasksOf(names, options.suite)) seals.push(await sealTask(dir, mirrorsOf(options)));
         output.line(
           formatTable(
             ["task", "files", "grading digest", "written"],
@@ -212,6 +216,7 @@ export function registerTask(program: Command): void {
     .command("check [tasks...]")
     .description("lint tasks: symbols of probes against prompt and interfaces, give-aways, ids, digests, patches")
     .option("--suite <dir>", "suite that the tasks are of; all its tasks where none is named")
+    .addOption(mirrorOption())
     .option("--json", "one JSON document on stdout")
     .action((names: string[], options: TaskOptions) =>
       runCommand(options, async (output) => {
@@ -219,7 +224,7 @@ export function registerTask(program: Command): void {
         const reports: CheckReport[] = [];
         for (const dir of await tasksOf(names, options.suite)) {
           output.status(`checking ${dir}`);
-          const report = await checkTask(dir, { python: python.executable });
+          const report = await checkTask(dir, { python: python.executable, mirrors: mirrorsOf(options) });
           reports.push(report);
           showCheck(output, report);
         }
@@ -231,6 +236,7 @@ export function registerTask(program: Command): void {
     .command("validate [tasks...]")
     .description("the gate: nop fails, gold passes every time, each mutant is rejected by a probe, exploits are caught")
     .option("--suite <dir>", "suite that the tasks are of; all its tasks where none is named")
+    .addOption(mirrorOption())
     .addOption(executorOption())
     .option("--repeats <n>", "gradings of gold", "5")
     .option("--shard <i/n>", "make only every n-th grading, from the i-th on; merge the reports afterwards", "1/1")

@@ -4,6 +4,7 @@ import { InfraDevError } from "@/lib/contract/errors";
 import { copyBase } from "../suites/checkout";
 import { type SourceFile, sha256Hex } from "../suites/files";
 import type { LoadedTask } from "../suites/load";
+import { provideSources } from "../suites/upstream/sources";
 import { type GitDir, git, gitOrThrow } from "./git";
 
 const maxPatchBytes = 16 * 1024 * 1024;
@@ -80,7 +81,8 @@ function importRootsOf(task: LoadedTask): Set<string> {
  * Makes the checkout that is graded: the base as one commit without history, the patch applied strictly, protected
  * paths restored, official tests laid over by digest. `standardModules` are names that no added file may take on the
  * import path. Gives a `Rejection` where the patch is at fault. Throws
- * `task.base-tree` or `task.digest-mismatch` where the task's own files are not what was sealed.
+ * `task.base-tree` or `task.digest-mismatch` where the task's own files are not what was sealed, and `upstream.*` where
+ * a task by reference lacks its sources.
  */
 export async function prepareWorkspace(
   task: LoadedTask,
@@ -92,6 +94,7 @@ export async function prepareWorkspace(
   const repository = join(workDir, "repo");
   const probes = join(workDir, "probes");
   await mkdir(dir.workTree, { recursive: true });
+  await provideSources(task);
   await copyBase(task.baseDir, dir.workTree);
   await gitOrThrow(dir, ["init", "-q"]);
   await gitOrThrow(dir, ["add", "-A", "-f"]);

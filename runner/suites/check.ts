@@ -11,8 +11,11 @@ import { applyPatch, copyBase, layOver } from "./checkout";
 import { gitTreeOid, listFiles } from "./files";
 import { loadTask, type Prompt, readTask, type TaskSource, testFileOf } from "./load";
 import { addedLines, findLeaks, hasWord, type LeakReport } from "./prompt-lint";
+import { descriptionOf } from "./upstream/layer-paths";
+import type { Mirrors } from "./upstream/mirrors";
+import { provideSources } from "./upstream/sources";
 
-type CheckRule = "symbols" | "solution" | "ids" | "digests" | "official" | "patches" | "probes";
+type CheckRule = "sources" | "symbols" | "solution" | "ids" | "digests" | "official" | "patches" | "probes";
 /** An error refuses the task; a warning is for its author to judge. */
 type Finding = { rule: CheckRule; level: "error" | "warning"; message: string; where: string; remedy: string };
 export type CheckReport = {
@@ -57,7 +60,7 @@ async function readProbeSymbols(
   const files = probes.filter((file) => file.path.endsWith(".py")).map(({ path, absPath }) => ({ path, absPath }));
   const run = await capture(python, ["-I", "-c", pythonSource("probe_symbols.py")], {
     input: JSON.stringify({ base: baseDir, gold: goldDir, probes: files }),
-    timeoutMs: 60_000,
+    timeoutMs: 300_000,
   });
   if (run.code !== 0) {
     const last = run.stderr.trim().split("\n").at(-1) ?? "";
@@ -193,6 +196,9 @@ function checkSolution(task: TaskSource, prompt: Prompt, gold: string, symbols: 
   };
 }
 
+/** The plugin and what it imports. */
+const pluginFiles = ["infradev_report.py", "infradev_exceptions.py", "infradev_children.py"];
+
 /** Ids that pytest collects for a group on one rank, in a checkout with gold, official tests and probes in place. */
 async function collectIds(
   python: string,
@@ -209,6 +215,7 @@ async function collectIds(
       PATH: environment.path,
       HOME: pluginDir,
       PYTHONPATH: `${checkout}:${pluginDir}`,
+      ...group.env,
       PYTHONHASHSEED: "0",
       PYTEST_DISABLE_PLUGIN_AUTOLOAD: "1",
       RANK: String(rank),
@@ -311,13 +318,63 @@ function checkProbes(task: TaskSource): Finding[] {
   return findings;
 }
 
+/** The prompts in the words that an agent gets: of one that is upstream's own text, that text. */
+async function promptsAsGiven({ prompts, upstream }: TaskSource): Promise<Prompt[]> {
+  if (upstream?.pr_description_sha256 === undefined) return prompts;
+  const text = await readFile(descriptionOf(upstream.changeDir), "utf8");
+  return prompts.map((each) => (each.condition === "pr-description" ? { ...each, text } : each));
+}
+
+const reportOf = (task: TaskSource, findings: Finding[], facts: Partial<CheckReport["facts"]>): CheckReport => ({
+  task: task.metadata.slug,
+  ok: findings.every((finding) => finding.level !== "error"),
+  findings,
+  facts: {
+    probeSymbols: 0,
+    statedInterfaces: task.interfaces.length,
+    promptOverlap: { shared: 0, total: 0, share: 0 },
+    collectedIds: 0,
+    patches: 0,
+    ...facts,
+  },
+});
+
+/** What can be linted of a task by reference where its sources are not at hand; that the rest was not is a finding. */
+async function checkWithoutSources(task: TaskSource, cause: InfraDevError): Promise<CheckReport> {
+  const { message, where = task.dir, remedy = "give a mirror" } = cause.problem;
+  const absent = cause.code === "upstream.no-mirror";
+  const findings: Finding[] = [
+    {
+      rule: "sources",
+      level: absent ? "warning" : "error",
+      message: absent ? `${message}: symbols, give-aways, ids and patches were not looked at` : message,
+      where,
+      remedy,
+    },
+  ];
+  const sealed = await loadTask(task.dir).catch((error: unknown) => error);
+  if (sealed instanceof InfraDevError) {
+    const remedySeal = `run: runner task seal ${task.dir}`;
+    findings.push({ rule: "digests", level: "error", message: sealed.message, where: task.dir, remedy: remedySeal });
+  }
+  findings.push(...checkOfficial(task), ...checkProbes(task));
+  return reportOf(task, findings, {});
+}
+
 /**
  * The lint of a task directory: symbols against prompt and interfaces, what the prompt gives away, collected ids,
  * digests, official files, and whether gold and every mutant apply.
  * @param options.python interpreter with pytest
+ * @param options.mirrors where a task by reference reads its sources; without them it is linted as far as that goes
  */
-export async function checkTask(dir: string, options: { python: string }): Promise<CheckReport> {
-  const task = await readTask(dir);
+export async function checkTask(dir: string, options: { python: string; mirrors?: Mirrors }): Promise<CheckReport> {
+  let task = await readTask(dir);
+  const missing = await provideSources(task, options.mirrors).catch((error: unknown) => error);
+  if (missing instanceof InfraDevError && missing.code.startsWith("upstream.")) {
+    return await checkWithoutSources(task, missing);
+  }
+  if (missing !== undefined) throw missing;
+  task = { ...task, prompts: await promptsAsGiven(task) };
   const prompt = task.prompts.find((each) => each.default) ?? task.prompts[0];
   if (prompt === undefined) throw new Error("a read task has a default prompt");
   const work = await mkdtemp(join(tmpdir(), "infradev-check-"));
@@ -373,25 +430,14 @@ export async function checkTask(dir: string, options: { python: string }): Promi
       await layOver([...task.officialFiles, ...task.probeFiles], goldDir);
       const pluginDir = join(work, "plugin");
       await mkdir(pluginDir);
-      await writeFile(join(pluginDir, "infradev_report.py"), pythonSource("infradev_report.py"));
+      for (const name of pluginFiles) await writeFile(join(pluginDir, name), pythonSource(name));
       await writeFile(join(pluginDir, "pytest.ini"), "[pytest]\n");
       const ids = await checkIds(task, options.python, goldDir, pluginDir);
       collectedIds = ids.collected;
       findings.push(...ids.findings);
     }
     findings.push(...(await checkDigests(task)), ...checkOfficial(task), ...checkProbes(task));
-    return {
-      task: task.metadata.slug,
-      ok: findings.every((finding) => finding.level !== "error"),
-      findings,
-      facts: {
-        probeSymbols,
-        statedInterfaces: task.interfaces.length,
-        promptOverlap: overlap,
-        collectedIds,
-        patches: patches.length,
-      },
-    };
+    return reportOf(task, findings, { probeSymbols, promptOverlap: overlap, collectedIds, patches: patches.length });
   } finally {
     await rm(work, { recursive: true, force: true });
   }

@@ -18,6 +18,8 @@ import {
 } from "@/lib/contract/task";
 import type { PromptCondition } from "@/lib/contract/vocabulary";
 import { compareBytes, digestFiles, listFiles, type SourceFile, sha256Hex } from "./files";
+import { baseLayer, goldOf, mutantPatchOf, type UpstreamSource } from "./upstream/layer-paths";
+import { describedElsewhere, officialSources, readUpstream } from "./upstream/read";
 
 export type Prompt = { condition: PromptCondition; default: boolean; file: string; text: string; sha256: string };
 /** A wrong patch: `number` and `name` come from its file name `<number>-<name>.patch`. */
@@ -33,8 +35,10 @@ export type TaskSource = {
   testsFile: TestsFile;
   interfaces: InterfaceEntry[];
   prompts: Prompt[];
-  /** The code base before the task. */
+  /** The code base before the task. Of a task by reference it is there once its sources were provided. */
   baseDir: string;
+  /** Where a task by reference takes its code from; null where the base stands beside the task. */
+  upstream: UpstreamSource | null;
   /** Paths as in the checkout that they are laid over: `tests/test_x.py`. */
   officialFiles: SourceFile[];
   /** Paths as in test ids: `probes/test_x.py`. */
@@ -235,13 +239,16 @@ async function checkTests(task: Omit<TaskSource, "goldPath" | "mutants">): Promi
         "correct the kind or the id",
       );
     }
-    const there = test.kind === "probe" ? probes.has(file) : official.has(file) || (await isFile(join(baseDir, file)));
+    const inBase = async () => task.upstream === null && (await isFile(join(baseDir, file)));
+    const there = test.kind === "probe" ? probes.has(file) : official.has(file) || (await inBase());
     if (!there) {
       throw invalid(
         "task.test-file-missing",
         `'${file}', the file of '${id}', is not there`,
         at,
-        "probes stand in tests/probes/, official tests in tests/official/ or in the base",
+        task.upstream === null
+          ? "probes stand in tests/probes/, official tests in tests/official/ or in the base"
+          : "probes stand in tests/probes/, official tests in official_tests of upstream",
         "add the file or correct the id",
       );
     }
@@ -318,7 +325,7 @@ async function checkTests(task: Omit<TaskSource, "goldPath" | "mutants">): Promi
   }
 }
 
-async function readPrompts(dir: string, metadata: TaskMetadata): Promise<Prompt[]> {
+async function readPrompts(dir: string, metadata: TaskMetadata, upstream: UpstreamSource | null): Promise<Prompt[]> {
   const where = join(dir, "task.toml");
   const prompts: Prompt[] = [];
   for (const prompt of metadata.prompts) {
@@ -348,6 +355,15 @@ async function readPrompts(dir: string, metadata: TaskMetadata): Promise<Prompt[
       file: prompt.file,
       text: bytes.toString("utf8"),
       sha256: sha256Hex(bytes),
+    });
+  }
+  if (upstream?.pr_description_sha256 !== undefined) {
+    prompts.push({
+      condition: "pr-description",
+      default: false,
+      file: `message of ${upstream.merge_commit}`,
+      text: describedElsewhere(upstream),
+      sha256: upstream.pr_description_sha256,
     });
   }
   if (prompts.filter((prompt) => prompt.default).length !== 1) {
@@ -427,18 +443,19 @@ export async function readTask(dir: string): Promise<TaskSource> {
       "add it",
     );
   }
-  if (metadata.base_path === undefined) {
+  const upstream = await readUpstream(root, metadata);
+  if (metadata.base_path === undefined && upstream === null) {
     throw invalid(
       "task.base",
-      "the task names no base_path",
-      `${where}#metadata.infradev.base_path`,
-      "this runner grades tasks whose code base stands beside them",
-      "set base_path to the folder of the code base, relative to the task",
+      "the task names neither base_path nor upstream",
+      `${where}#metadata.infradev`,
+      "a code base stands beside its task, or is read from upstream",
+      "set base_path to its folder, relative to the task, or add [metadata.infradev.upstream]",
     );
   }
   checkGroups(metadata.groups, where);
-  const baseDir = resolve(root, metadata.base_path);
-  if (!(await isFolder(baseDir))) {
+  const baseDir = upstream === null ? resolve(root, metadata.base_path ?? "") : baseLayer(metadata.base_tree);
+  if (upstream === null && !(await isFolder(baseDir))) {
     throw invalid(
       "task.base-missing",
       `the code base '${metadata.base_path}' is not there`,
@@ -483,13 +500,28 @@ export async function readTask(dir: string): Promise<TaskSource> {
     metadata,
     testsFile,
     interfaces,
-    prompts: await readPrompts(root, metadata),
+    prompts: await readPrompts(root, metadata, upstream),
     baseDir,
-    officialFiles: (await isFolder(officialDir)) ? await digestFiles(officialDir) : [],
+    upstream,
+    officialFiles:
+      upstream !== null
+        ? officialSources(upstream)
+        : (await isFolder(officialDir))
+          ? await digestFiles(officialDir)
+          : [],
     probeFiles: (await isFolder(probesDir)) ? await digestFiles(probesDir, "probes/") : [],
   };
   await checkTests(source);
-  return { ...source, goldPath: join(root, "solution/gold.patch"), mutants: await listMutants(root) };
+  if (upstream === null) {
+    return { ...source, goldPath: join(root, "solution/gold.patch"), mutants: await listMutants(root) };
+  }
+  const { changeDir } = upstream;
+  const mutants = upstream.mutants.map(({ number, name }) => ({
+    number,
+    name,
+    absPath: mutantPatchOf(changeDir, number, name),
+  }));
+  return { ...source, goldPath: goldOf(changeDir), mutants };
 }
 
 /** `tests/**` but for the list itself, as `sha256sum` lines in byte order: the content of `tests/files.sha256`. */
@@ -538,6 +570,8 @@ function manifestTestsOf(task: TaskSource): ManifestTest[] {
                 unit: test.limit.unit,
                 value: test.limit.value,
                 relativeTo: test.limit.relative_to,
+                ...(test.limit.meter === undefined ? {} : { meter: test.limit.meter }),
+                ...(test.limit.repeats === undefined ? {} : { repeats: test.limit.repeats }),
               },
       },
     ];
@@ -545,6 +579,9 @@ function manifestTestsOf(task: TaskSource): ManifestTest[] {
   const rank = (test: ManifestTest) => groupOrder.get(test.group) ?? 0;
   return tests.sort((a, b) => rank(a) - rank(b) || compareBytes(a.id, b.id));
 }
+
+const baseCommitOf = ({ base_commit, upstream }: TaskMetadata): string | null =>
+  base_commit ?? upstream?.base_commit ?? null;
 
 /**
  * Digest of what decides a verdict: sha256 over `<sha256>  <path>\n` lines in byte order, one for each file of
@@ -558,7 +595,7 @@ function gradingDigestOf(task: TaskSource, tests: readonly ManifestTest[], testS
     format: metadata.format,
     slug: metadata.slug,
     repo: metadata.repo,
-    baseCommit: metadata.base_commit ?? null,
+    baseCommit: baseCommitOf(metadata),
     baseTree: metadata.base_tree,
     envKey: metadata.env_key,
     gpusGrade: metadata.gpus_grade,
@@ -571,6 +608,9 @@ function gradingDigestOf(task: TaskSource, tests: readonly ManifestTest[], testS
     .split("\n")
     .filter((line) => line !== "" && !line.endsWith("  tests.json"))
     .map((line) => line.replace(/^(\S+) {2}/, "$1  tests/"));
+  for (const { path, sha256 } of metadata.upstream?.official_tests ?? []) {
+    lines.push(`${sha256}  tests/official/${path}`);
+  }
   lines.push(`${sha256Hex(grading)}  grading.json`);
   lines.sort((a, b) => compareBytes(a.slice(66), b.slice(66)));
   return sha256Hex(`${lines.join("\n")}\n`);
@@ -601,7 +641,7 @@ function manifestOf(task: TaskSource, testSums: string): Manifest {
       repo: metadata.repo,
       category: metadata.category,
       type: metadata.type,
-      baseCommit: metadata.base_commit ?? null,
+      baseCommit: baseCommitOf(metadata),
       baseTree: metadata.base_tree,
       envKey: metadata.env_key,
       gpusGrade: metadata.gpus_grade,

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { InfraDevError } from "@/lib/contract/errors";
 import { gitTreeOid } from "./files";
 import { loadTask, readTask, sumsOfTests } from "./load";
+import type { Mirrors } from "./upstream/mirrors";
+import { buildBase, provideSources } from "./upstream/sources";
 
 export type Seal = { task: string; baseTree: string; files: number; gradingDigest: string; changed: string[] };
 
@@ -27,11 +29,12 @@ export function withBaseTree(toml: string, baseTree: string): string | null {
 
 /**
  * Writes what makes a task's grading reproducible into its directory: the base's git tree into task.toml and the
- * digests of `tests/` into tests/files.sha256. Sealing twice changes nothing.
+ * digests of `tests/` into tests/files.sha256. Sealing twice changes nothing. Of a task by reference the sources are
+ * read, so that whatever differs from what the task states is found here.
  */
-export async function sealTask(dir: string): Promise<Seal> {
+export async function sealTask(dir: string, mirrors: Mirrors = new Map()): Promise<Seal> {
   const task = await readTask(dir);
-  const baseTree = await gitTreeOid(task.baseDir);
+  const baseTree = task.upstream === null ? await gitTreeOid(task.baseDir) : await buildBase(task.upstream, mirrors);
   const tomlPath = join(task.dir, "task.toml");
   const before = await readFile(tomlPath, "utf8");
   const after = withBaseTree(before, baseTree);
@@ -56,6 +59,7 @@ export async function sealTask(dir: string): Promise<Seal> {
     changed.push("tests/files.sha256");
   }
   const sealed = await loadTask(task.dir);
+  await provideSources(sealed, mirrors);
   return {
     task: task.metadata.slug,
     baseTree,
