@@ -71,6 +71,24 @@ export const resourceSchema = z.object({
 });
 export type Resource = z.infer<typeof resourceSchema>;
 
+/**
+ * What a launch took, or a test in the launch that decided it. Measured outside of the candidate's process, except for
+ * `allocatorPeakMib`, which torch's allocator says of itself. Null: not measured.
+ */
+export const usageSchema = z.object({
+  /** The slowest rank's call. */
+  wallClockS: z.number().nonnegative().nullable(),
+  /** Peak above what the GPU held before the launch, on the GPU where it is greatest. */
+  gpuPeakMib: z.number().nonnegative().nullable(),
+  allocatorPeakMib: z.number().nonnegative().nullable(),
+  hostPeakMib: z.number().nonnegative().nullable(),
+  /** Bytes on the launch's own loopback interface. */
+  transportBytes: z.number().nonnegative().nullable(),
+  /** Payload that the launch's GPUs sent over NVLink. */
+  nvlinkBytes: z.number().nonnegative().nullable(),
+});
+export type Usage = z.infer<typeof usageSchema>;
+
 /** What one test did on one rank. */
 export const rankOutcomeSchema = z.object({
   rank: z.int().nonnegative(),
@@ -108,6 +126,8 @@ export const testOutcomeSchema = z.object({
   /** Rank of the earliest failure by wall clock; null where the test passed or no rank reported. */
   rootRank: z.int().nonnegative().nullable(),
   resources: z.array(resourceSchema),
+  /** Absent where nothing was launched. */
+  usage: usageSchema.optional(),
   label: ruleLabelSchema.nullable(),
 });
 export type TestOutcome = z.infer<typeof testOutcomeSchema>;
@@ -127,6 +147,8 @@ export const launchSchema = z.object({
   gpus: z.array(z.string().max(80)).optional(),
   /** `verdict` where absent. Only those decide outcomes by themselves. */
   purpose: z.enum(launchPurposes).optional(),
+  /** Absent where it was not measured. */
+  usage: usageSchema.optional(),
 });
 export type Launch = z.infer<typeof launchSchema>;
 

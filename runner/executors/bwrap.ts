@@ -204,6 +204,8 @@ async function startSandbox(
     },
   });
   return {
+    pid: launched.child.pid,
+    release: launched.release,
     signal(kind) {
       // The end of bubblewrap ends its process namespace, and with it every process in it.
       if (kind === "kill") launched.child.kill("SIGKILL");

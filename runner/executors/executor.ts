@@ -66,6 +66,10 @@ export type LaunchEnd = {
 };
 
 export type RunningLaunch = {
+  /** The process, on this host, that everything else of the launch descends from. */
+  readonly pid: number | undefined;
+  /** Lets a rank go on that waits before a test's call (see `RankPlan.gated`). */
+  release(rank: number): void;
   /** `dump`: each rank prints its stacks to its stderr. `kill`: ends every process of the launch. */
   signal(kind: "dump" | "kill"): void;
   /** Resolves when no process of the launch is left and every stream was read to its end. */

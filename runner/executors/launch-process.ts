@@ -80,6 +80,8 @@ export type LaunchProcess = {
   child: ChildProcess;
   /** Sends a line to the launcher inside. */
   tell(command: "dump" | "kill"): void;
+  /** Sends an empty line over a rank's event channel. */
+  release(rank: number): void;
   /** Resolves when the started process ended and all its streams were read. */
   closed: Promise<Pick<LaunchEnd, "outputs" | "launcherOutput">>;
 };
@@ -183,6 +185,10 @@ export async function startLaunchProcess(request: LaunchRequest, options: SpawnO
     child,
     tell: (command) => {
       if (!stdin.destroyed) stdin.write(`${command}\n`);
+    },
+    release: (rank) => {
+      const events = streamAt(descriptorOf(rank, 0));
+      if (!events.destroyed) events.write("\n");
     },
     closed,
   };

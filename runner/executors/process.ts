@@ -64,6 +64,8 @@ async function startProcess(python: string, request: LaunchRequest): Promise<Run
   });
   const exited = new Promise<void>((resolve) => launched.child.once("exit", () => resolve()));
   return {
+    pid: launched.child.pid,
+    release: launched.release,
     signal(kind) {
       launched.tell(kind);
       if (kind !== "kill") return;

@@ -30,6 +30,7 @@ const rankEventSchema = z.discriminatedUnion("event", [
   }),
   z.object({ ...base, event: z.literal("collected"), ids: z.array(id), extra: z.array(id) }),
   z.object({ ...base, event: z.literal("test_start"), id }),
+  z.object({ ...base, event: z.literal("call_start"), id }),
   z.object({
     ...base,
     event: z.literal("report"),
@@ -41,6 +42,8 @@ const rankEventSchema = z.discriminatedUnion("event", [
     message: z.string().nullable(),
     xfail: z.boolean(),
     peak_rss_kb: z.number().nonnegative(),
+    /** Peaks of torch's allocator during the call, in bytes; null where CUDA was not in use. */
+    gpu_memory: z.object({ allocated: z.number().nonnegative(), reserved: z.number().nonnegative() }).nullish(),
   }),
   z.object({
     ...base,
@@ -66,6 +69,8 @@ export type RankPlan = {
   /** Ids in the order in which they run. */
   select: string[];
   rank: number | null;
+  /** Whether each rank waits before a test's call until the parent has read its meters. */
+  gated?: boolean;
 };
 
 const macLength = 32;

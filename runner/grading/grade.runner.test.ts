@@ -87,8 +87,12 @@ describe("a grading", () => {
       `ranks/launch-0/rank-${rank}.stderr.log`,
       `ranks/launch-0/rank-${rank}.stdout.log`,
     ]);
+    // A sandboxed launch has a network interface of its own.
+    const samples = executor === "bwrap" ? ["resources/launch-0/loopback.csv"] : [];
     const documents = ["guard.json", "host.json", "manifest.json", "patch.diff", "result.json", "run.lock.json"];
-    expect(new Set(files)).toEqual(new Set([...documents, "tests.ctrf.json", "resources/launch-0.json", ...perRank]));
+    expect(new Set(files)).toEqual(
+      new Set([...documents, "tests.ctrf.json", "resources/launch-0.json", ...perRank, ...samples]),
+    );
     const guard = guardSchema.parse(JSON.parse(await readFile(join(payloadDir, "guard.json"), "utf8")));
     expect(guard.canaries).toHaveLength(8);
     expect(guard.canaries.every(({ expected, observed }) => expected === observed)).toBe(true);

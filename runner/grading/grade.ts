@@ -5,7 +5,14 @@ import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
 import type { Candidate } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
-import { type Guard, type Result, type RunLock, resultSchema, summarize } from "@/lib/contract/result";
+import {
+  type Guard,
+  type Result,
+  type RunLock,
+  resultSchema,
+  summarize,
+  type TestOutcome,
+} from "@/lib/contract/result";
 import { manifestForGpus, type SuiteFile } from "@/lib/contract/task";
 import type { GradingStatus } from "@/lib/contract/vocabulary";
 import { bwrapExecutor } from "../executors/bwrap";
@@ -13,8 +20,11 @@ import type { ExecutorKind, ExecutorSession } from "../executors/executor";
 import { processExecutor } from "../executors/process";
 import { launcherFolder } from "../executors/python-folder";
 import { firstGpus, type GpuGrant } from "../gpus/grant";
+import { Meters } from "../resources/meters";
+import { usageOf } from "../resources/settle";
 import type { LoadedTask } from "../suites/load";
-import { launchEnv, type RunRecord, runGroups } from "./groups";
+import { readReferencePatch } from "../suites/reference";
+import { launchEnv, launchedTests, type RunRecord, runGroups } from "./groups";
 import { collectHostFacts } from "./host";
 import { mergeTest } from "./merge";
 import { evidenceOf, extraIdsOf, writePayload } from "./payload";
@@ -86,7 +96,10 @@ export async function gradeTask(asked: GradeInput): Promise<Graded> {
     // What a grading reported that was tampered with is evidence (its events are kept) and no outcome.
     const trusted = ending.status === "tampered" ? null : record;
     const tests = input.task.manifest.tests.map((test) =>
-      mergeTest(test, trusted?.outcomes.get(test.id) ?? [], trusted?.resources.get(test.id) ?? [], completed),
+      withUsage(
+        mergeTest(test, trusted?.outcomes.get(test.id) ?? [], trusted?.resources.get(test.id) ?? [], completed),
+        trusted,
+      ),
     );
     const known = new Set(input.task.manifest.tests.map(({ id }) => id));
     const extra = extraIdsOf(record?.launches.flatMap((launched) => launched.extra) ?? []).filter(
@@ -139,7 +152,14 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
     }
     workspace = prepared;
     input.onProgress?.({ type: "stage", stage: "launching" });
+    const meters = await Meters.start({
+      session,
+      gpus: input.gpus?.uuids ?? [],
+      tests: launchedTests(input.task.manifest.tests, input.gpus?.uuids.length ?? 0),
+    });
     const record = await runGroups({
+      meters,
+      reference: referenceWorkspaces(input.task, scratch, session),
       task: input.task,
       session,
       workspace,
@@ -149,7 +169,7 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
       outputBytes,
       signal: input.signal,
       onProgress: input.onProgress,
-    });
+    }).finally(() => meters.close());
     return { workspace, record, ending: endingOf(record, input.signal) };
   } catch (error) {
     const known = storageError(error, scratch) ?? error;
@@ -158,6 +178,40 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
     const reason = { code, message, evidence: remedy === undefined ? [] : [`remedy: ${remedy}`] };
     return { workspace, record: null, ending: { status: "infra", reason } };
   }
+}
+
+/** Checkouts of base and gold with the same tests laid over them, each made when it is first asked for. */
+function referenceWorkspaces(task: LoadedTask, scratch: string, session: ExecutorSession) {
+  const made = new Map<string, Promise<Workspace>>();
+  const make = async (name: "base" | "gold"): Promise<Workspace> => {
+    const patch = await readReferencePatch(task, name === "base" ? "nop" : "gold");
+    const prepared = await prepareWorkspace(
+      task,
+      patch,
+      join(scratch, `reference-${name}`),
+      session.python.standardModules,
+    );
+    if (!("code" in prepared)) return prepared;
+    throw new InfraDevError("internal", {
+      code: "task.reference-rejected",
+      message: `the task's ${name} cannot be laid out: ${prepared.message}`,
+      where: task.dir,
+      rule: "a limit relative to base or gold needs a reference that applies",
+      remedy: "run `runner task check` and mend the task",
+    });
+  };
+  return (name: "base" | "gold"): Promise<Workspace> => {
+    const workspace = made.get(name) ?? make(name);
+    made.set(name, workspace);
+    return workspace;
+  };
+}
+
+/** A test with what it took in the launch that decided it. */
+function withUsage(test: TestOutcome, record: RunRecord | null): TestOutcome {
+  const launch = test.ranks.find((outcome) => outcome.launch !== null)?.launch;
+  const usage = launch == null ? undefined : usageOf(record?.launches[launch], test.id);
+  return usage === undefined ? test : { ...test, usage };
 }
 
 function endingOf(record: RunRecord, signal: AbortSignal | undefined): Ending {
@@ -252,7 +306,7 @@ async function writeEvidence(input: GradeInput, evidence: Evidence): Promise<Gra
 
 async function harnessDigests(): Promise<string[]> {
   const digests: string[] = [];
-  for (const file of ["infradev_launch.py", "infradev_report.py"]) {
+  for (const file of ["infradev_launch.py", "infradev_meters.py", "infradev_report.py"]) {
     const bytes = await readFile(join(launcherFolder, file));
     digests.push(`${file}:sha256:${createHash("sha256").update(bytes).digest("hex")}`);
   }

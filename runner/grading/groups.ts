@@ -2,13 +2,16 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Guard, Resource, RunLock } from "@/lib/contract/result";
 import type { Group, ManifestTest } from "@/lib/contract/task";
+import type { LaunchPurpose } from "@/lib/contract/vocabulary";
 import type { ExecutorSession, Mount } from "../executors/executor";
 import type { GpuGrant } from "../gpus/grant";
+import type { Meters } from "../resources/meters";
+import { launchUsage, type MeasuredLaunch, settleLimits } from "../resources/settle";
 import type { LoadedTask } from "../suites/load";
 import { testFileOf } from "../suites/load";
 import { placeCanaries } from "./canaries";
 import { createFrameMapper } from "./frames";
-import { type LaunchResult, runLaunch, type TimedOutcome } from "./launch";
+import { runLaunch, type TimedOutcome } from "./launch";
 import type { ProgressEvent } from "./progress";
 import { digestsOf, type Workspace } from "./workspace";
 
@@ -30,10 +33,13 @@ export type RunInput = {
   outputBytes: number;
   signal: AbortSignal | undefined;
   onProgress: ((event: ProgressEvent) => void) | undefined;
+  meters: Meters;
+  /** A checkout of base or gold with the same tests, made when it is first asked for. */
+  reference(name: "base" | "gold"): Promise<Workspace>;
 };
 
 export type RunRecord = {
-  launches: LaunchResult[];
+  launches: MeasuredLaunch[];
   outcomes: Map<string, TimedOutcome[]>;
   resources: Map<string, Resource[]>;
   lockLaunches: RunLock["launches"];
@@ -56,10 +62,18 @@ function unitsOf(group: Group, tests: readonly ManifestTest[]): string[][] {
 export async function runGroups(input: RunInput): Promise<RunRecord> {
   const run = new Run(input);
   for (const group of input.task.manifest.groups) {
-    if (!(await run.group(group))) break;
+    if (!(await run.group(group))) return run.record;
   }
+  await run.settle();
   return run.record;
 }
+
+/** Tests that are launched: those whose needs the granted GPUs meet. */
+export const launchedTests = (tests: readonly ManifestTest[], gpus: number): ManifestTest[] =>
+  tests.filter((test) => test.needs.gpus <= gpus);
+
+/** How a launch differs from those that decide outcomes. */
+type Variant = { purpose: LaunchPurpose; workspace: Workspace };
 
 class Run {
   readonly record: RunRecord = {
@@ -82,14 +96,17 @@ class Run {
   /** Gives false where the grading ends here: canceled, tampered with, or the host is at fault. */
   async group(group: Group): Promise<boolean> {
     const gpus = this.input.gpus?.uuids.length ?? 0;
-    const tests = this.input.task.manifest.tests.filter((test) => test.group === group.id && test.needs.gpus <= gpus);
+    const tests = launchedTests(this.input.task.manifest.tests, gpus).filter((test) => test.group === group.id);
     const deadlineMs = performance.now() + group.timeout_sec * 1000;
     for (const unit of unitsOf(group, tests)) {
       let pending: readonly string[] = unit;
       for (let round = 0; pending.length > 0 && round < maxRelaunches; round += 1) {
         if (this.input.signal?.aborted) return false;
         if (performance.now() >= deadlineMs) break;
-        const result = await this.launch(group, pending, deadlineMs);
+        const result = await this.launch(group, pending, deadlineMs, {
+          purpose: "verdict",
+          workspace: this.input.workspace,
+        });
         if (this.record.infra !== null || this.record.tampered || this.input.signal?.aborted) return false;
         if (result.remaining.length >= pending.length) break;
         pending = result.remaining;
@@ -98,9 +115,35 @@ class Run {
     return true;
   }
 
-  private async launch(group: Group, tests: readonly string[], deadlineMs: number): Promise<LaunchResult> {
+  /** Decides what is measured from outside; see `../resources/settle.ts`. */
+  async settle(): Promise<void> {
     const { input, record } = this;
-    const { session, workspace, task } = input;
+    const undecided = await settleLimits({
+      tests: launchedTests(input.task.manifest.tests, input.gpus?.uuids.length ?? 0),
+      groups: input.task.manifest.groups,
+      outcomes: record.outcomes,
+      resources: record.resources,
+      launches: record.launches,
+      unitsOf,
+      launch: async (group, tests, purpose, reference) => {
+        if (input.signal?.aborted) return null;
+        const workspace = reference === null ? input.workspace : await input.reference(reference);
+        const deadlineMs = performance.now() + group.timeout_sec * 1000;
+        const result = await this.launch(group, tests, deadlineMs, { purpose, workspace });
+        return record.infra !== null || record.tampered || input.signal?.aborted ? null : result;
+      },
+    });
+    record.infra ??= undecided;
+  }
+
+  private async launch(
+    group: Group,
+    tests: readonly string[],
+    deadlineMs: number,
+    { purpose, workspace }: Variant,
+  ): Promise<MeasuredLaunch> {
+    const { input, record } = this;
+    const { session, task } = input;
     const index = record.launches.length;
     const guardFolder = join(input.workDir, "guard", String(index));
     const canaries = await placeCanaries(guardFolder, tests);
@@ -142,7 +185,8 @@ class Run {
       tests: tests.length,
     });
     const watched = session.sandboxed ? null : await digestsOf(this.ownFiles());
-    const result = await runLaunch({
+    const meter = await input.meters.begin(group, tests);
+    const launched = await runLaunch({
       index,
       group,
       tests,
@@ -172,14 +216,19 @@ class Run {
       ),
       deadlineMs,
       signal: input.signal,
+      observer: meter.observer,
       onTestDone: (id, status, rank) => {
+        if (purpose !== "verdict") return;
         this.done += 1;
         const total = task.manifest.tests.length;
         input.onProgress?.({ type: "test", launch: index, id, status, rank, done: Math.min(this.done, total), total });
       },
     });
     if (watched !== null) await this.compareFiles(watched, index);
-    this.take(result);
+    const measures = await meter.end(launched);
+    const launch = { ...launched.launch, ...(purpose === "verdict" ? {} : { purpose }), usage: launchUsage(measures) };
+    const result: MeasuredLaunch = { ...launched, launch, measures };
+    this.take(result, purpose);
     input.onProgress?.({
       type: "launch-finished",
       launch: index,
@@ -212,11 +261,11 @@ class Run {
     }
   }
 
-  private take(result: LaunchResult): void {
+  private take(result: MeasuredLaunch, purpose: LaunchPurpose): void {
     const { record } = this;
     record.launches.push(result);
     for (const { stdout, stderr } of result.outputs) this.outputLeft -= stdout.length + stderr.length;
-    for (const [id, ranks] of result.outcomes) {
+    for (const [id, ranks] of purpose === "verdict" ? result.outcomes : []) {
       record.outcomes.set(id, ranks);
       record.resources.set(id, result.resources.get(id) ?? []);
     }

@@ -4,6 +4,7 @@ import type { Group } from "@/lib/contract/task";
 import type { OutcomeStatus } from "@/lib/contract/vocabulary";
 import type { ExecutorSession, LaunchEnd, Mount, RankOutput, RunningLaunch } from "../executors/executor";
 import type { GpuGrant } from "../gpus/grant";
+import type { LaunchObserver } from "../resources/observer";
 import { type CanaryPlan, isGuardId } from "./canaries";
 import { EventStream } from "./event-stream";
 import { type FrameMapper, parseStackDump } from "./frames";
@@ -38,6 +39,8 @@ export type LaunchInput = {
   deadlineMs: number;
   signal: AbortSignal | undefined;
   onTestDone: (id: string, status: OutcomeStatus, rank: number | null) => void;
+  /** What measures this launch from outside. */
+  observer: LaunchObserver;
 };
 
 /** One rank's outcome with the time by which failures of a launch are ordered, in Unix seconds. */
@@ -110,7 +113,12 @@ class Watch {
       args: input.args,
       env: input.env,
       openings: this.streams.map((stream, rank) =>
-        stream.opening({ roots: input.roots, select: input.canaries.order, rank: ranked ? rank : null }),
+        stream.opening({
+          roots: input.roots,
+          select: input.canaries.order,
+          rank: ranked ? rank : null,
+          gated: input.observer.gated,
+        }),
       ),
       memoryMb: input.memoryMb,
       shmMb: input.shmMb,
@@ -119,7 +127,10 @@ class Watch {
       handlers: {
         onEventLine: (rank, line) => this.onEventLine(rank, line),
         onControl: (event) => {
-          if (event.event === "ready") this.ready = true;
+          if (event.event === "ready") {
+            this.ready = true;
+            input.observer.onReady();
+          }
           if (event.event !== "exit") return;
           const record = this.ranks[event.rank];
           if (record === undefined) return;
@@ -128,6 +139,7 @@ class Watch {
           record.userS = event.user_s;
           record.systemS = event.system_s;
           if (this.kill?.sent) this.killedByUs.add(event.rank);
+          input.observer.onExit(event.rank);
           this.watch();
         },
         onOverflow: () => {
@@ -136,6 +148,7 @@ class Watch {
         },
       },
     });
+    input.observer.onStarted(this.running);
     const timer = setInterval(() => this.watch(), tickMs);
     const abort = () => this.end("canceled");
     input.signal?.addEventListener("abort", abort, { once: true });
@@ -153,7 +166,9 @@ class Watch {
     const record = this.ranks[rank];
     const event = this.streams[rank]?.accept(line);
     if (record === undefined || event == null) return;
-    const done = record.apply(event, performance.now());
+    const nowMs = performance.now();
+    const done = record.apply(event, nowMs);
+    this.input.observer.onEvent(rank, event, nowMs);
     if (done !== null) this.announce(done);
     this.watch();
   }

@@ -2,8 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Guard, HostFacts, Launch, Result, RunLock } from "@/lib/contract/result";
 import type { Manifest } from "@/lib/contract/task";
+import { measuresDocument, sampleFiles } from "../resources/documents";
+import type { MeasuredLaunch } from "../resources/settle";
 import { ctrfOf, junitOf } from "./documents";
-import type { LaunchResult } from "./launch";
 import { type Redactor, redactTexts } from "./redact";
 
 const maxEvidence = 20;
@@ -28,7 +29,7 @@ export type PayloadInput = {
   patch: Uint8Array;
   host: HostFacts;
   guard: Guard;
-  launches: readonly LaunchResult[];
+  launches: readonly MeasuredLaunch[];
   redact: Redactor;
 };
 
@@ -39,7 +40,7 @@ function hiddenGroups(manifest: Manifest): Set<string> {
 }
 
 /** Findings as anyone may see them: of hidden probes that there is one, and of which kind. */
-function publicGuard(guard: Guard, launches: readonly LaunchResult[], hidden: ReadonlySet<string>): Guard {
+function publicGuard(guard: Guard, launches: readonly MeasuredLaunch[], hidden: ReadonlySet<string>): Guard {
   const kept = new Set(launches.filter(({ launch }) => hidden.has(launch.group)).flatMap(({ findings }) => findings));
   return {
     ...guard,
@@ -57,14 +58,21 @@ function publicGuard(guard: Guard, launches: readonly LaunchResult[], hidden: Re
  */
 function publicResult(result: Result, manifest: Manifest, guard: Guard, openExtras: ReadonlySet<string>): Result {
   if (manifest.suite.probes === "open") return result;
+  const hidden = hiddenGroups(manifest);
   const tampered = result.status === "tampered" && result.reason !== null;
   return {
     ...result,
     reason: tampered && result.reason ? { ...result.reason, evidence: evidenceOf(guard.findings) } : result.reason,
     extraTests: result.extraTests.filter(({ id }) => openExtras.has(id)),
-    tests: result.tests.map((test) =>
+    // What a launch of hidden probes took, and why it ran, tells what they measure.
+    launches: result.launches.map(({ usage, purpose, ...launch }) =>
+      hidden.has(launch.group)
+        ? launch
+        : { ...launch, ...(usage === undefined ? {} : { usage }), ...(purpose === undefined ? {} : { purpose }) },
+    ),
+    tests: result.tests.map(({ usage, ...test }) =>
       test.kind === "official"
-        ? test
+        ? { ...test, ...(usage === undefined ? {} : { usage }) }
         : {
             ...test,
             resources: [],
@@ -102,10 +110,13 @@ export async function writePayload(input: PayloadInput): Promise<void> {
   }
 }
 
-async function writeLaunch(target: string, index: number, launched: LaunchResult, redact: Redactor): Promise<void> {
+async function writeLaunch(target: string, index: number, launched: MeasuredLaunch, redact: Redactor): Promise<void> {
   const { launch } = launched;
   const base = `launch-${index}`;
   await put(target, `resources/${base}.json`, `${JSON.stringify(resourcesOf(launch, launched), null, 2)}\n`);
+  for (const [name, text] of Object.entries(sampleFiles(launched.measures))) {
+    await put(target, `resources/${base}/${name}`, text);
+  }
   for (let rank = 0; rank < launch.nproc; rank += 1) {
     const outcomes = [...launched.outcomes].flatMap(([id, ranks]) => {
       const entry = ranks[rank];
@@ -122,7 +133,7 @@ async function writeLaunch(target: string, index: number, launched: LaunchResult
   }
 }
 
-function resourcesOf(launch: Launch, launched: LaunchResult): unknown {
+function resourcesOf(launch: Launch, launched: MeasuredLaunch): unknown {
   return {
     group: launch.group,
     durationMs: launch.durationMs,
@@ -130,6 +141,7 @@ function resourcesOf(launch: Launch, launched: LaunchResult): unknown {
     outOfMemoryKills: launched.outOfMemoryKills,
     ranks: launched.usage,
     measured: [...launched.resources.values()].flat(),
+    outside: measuresDocument(launched.measures),
   };
 }
 

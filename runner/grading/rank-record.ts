@@ -88,6 +88,9 @@ export class RankRecord {
         };
         this.items.set(event.id, this.open);
         return null;
+      case "call_start":
+        if (this.open?.id !== event.id) this.irregular.push(`${event.id} was called before it was started`);
+        return null;
       case "report":
         return this.report(event);
       case "resource":

@@ -10,8 +10,8 @@ As a pytest plugin (``-p infradev_report``) it writes one JSON line for each eve
 named by INFRADEV_EVENT_FD, else to the file named by INFRADEV_EVENT_FILE (synced after each line), else nowhere.
 Started by hand with neither, the plugin does nothing and the two functions still assert.
 
-Events: session_start, collect_start, collect_error, collected, test_start, report, resource, integrity,
-session_finish. Each has ``event``, ``seq``, ``time`` (Unix seconds, for order) and ``mono`` (monotonic seconds, for
+Events: session_start, collect_start, collect_error, collected, test_start, call_start (where meters outside of the
+process measure: the rank then waits for a line from the parent), report, resource, integrity, session_finish. Each has ``event``, ``seq``, ``time`` (Unix seconds, for order) and ``mono`` (monotonic seconds, for
 durations). Under the grader the parent first sends ``{"key", "plan"}`` over the channel; every line is then preceded
 by a MAC over its number and bytes, so that a line that this module did not write is recognised. That is one of
 several guards: code in the same process could still reach this module, which is what the grader's canaries are for.
@@ -119,6 +119,7 @@ class _Session:
         self.roots: list[tuple[str, str]] = []
         self.select: list[str] | None = None
         self.rank: int | None = None
+        self.gated = False
         if handshake:
             self._shake()
         os.set_inheritable(fd, False)
@@ -143,6 +144,7 @@ class _Session:
         self.roots = [(prefix, root) for prefix, root in plan["roots"]]
         self.select = plan["select"]
         self.rank = plan["rank"]
+        self.gated = plan.get("gated", False)
 
     def emit(self, event: str, **fields) -> None:
         """Writes one event; a forked child writes none, since its parent's outcome is what counts."""
@@ -173,6 +175,19 @@ class _Session:
                 os.fsync(self._fd)
         except OSError:
             pass  # without a channel nothing is reported, and what is not reported has not passed
+
+    def await_gate(self, item) -> None:
+        """Where meters outside of this process measure: says that the call comes next, and waits until they are read."""
+        if not self.gated or os.getpid() != self._pid:
+            return
+        self.emit("call_start", id=self.item_id(item))
+        while True:
+            try:
+                answer = os.read(self._fd, 1)
+            except OSError:
+                return
+            if answer in (b"\n", b""):
+                return
 
     def test_id(self, path: str, rest: str) -> str:
         for prefix, root in self.roots:
@@ -319,6 +334,8 @@ def _fingerprint() -> dict[str, tuple[int, int]]:
         (_Session, "verify_tests"),
         (_Session, "verify_meters"),
         (_Session, "recorded"),
+        (_Session, "await_gate"),
+        (sys.modules[__name__], "pytest_runtest_call"),
         (sys.modules[__name__], "check_resource"),
         (sys.modules[__name__], "checks"),
     ]
@@ -508,6 +525,14 @@ def pytest_runtest_protocol(item):
         _session.current = None
 
 
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_call(item):
+    if _session is not None:
+        _reset_gpu_peak()
+        _session.await_gate(item)
+    yield
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     """Calls a test by the code that was recorded, whatever the function carries by now."""
@@ -550,7 +575,34 @@ def pytest_runtest_makereport(item, call):
         message=str(report.longrepr)[:_MAX_MESSAGE] if error is None and verdict == "failed" else None,
         xfail=hasattr(report, "wasxfail"),
         peak_rss_kb=_peak_rss_kb(),
+        gpu_memory=_gpu_memory() if call.when == "call" else None,
     )
+
+
+def _initialized_cuda():
+    """torch.cuda where the candidate or a test has begun to use it; nothing is loaded or started for this."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return cuda if cuda is not None and cuda.is_initialized() else None
+
+
+def _reset_gpu_peak() -> None:
+    try:
+        cuda = _initialized_cuda()
+        if cuda is not None:
+            cuda.reset_peak_memory_stats()
+    except Exception:
+        pass  # a device that fails here fails the test itself too, with its own message
+
+
+def _gpu_memory() -> dict | None:
+    """The allocator's own peaks on the current device since the call began, in bytes: information, never a verdict."""
+    try:
+        cuda = _initialized_cuda()
+        if cuda is None:
+            return None
+        return {"allocated": int(cuda.max_memory_allocated()), "reserved": int(cuda.max_memory_reserved())}
+    except Exception:
+        return None
 
 
 def _peak_rss_kb() -> int:

@@ -24,7 +24,9 @@ export type TinyTask = {
   tests: Record<string, string>;
   groups: TinyGroup[];
   /** Test id to its group; properties and ranks where a test needs others than `value` and all. */
-  ids: Record<string, { group: string; property?: string; ranks?: unknown; expect?: "f2p" | "p2p" }>;
+  ids: Record<string, { group: string; property?: string; ranks?: unknown; expect?: "f2p" | "p2p"; limit?: object }>;
+  /** Files that the reference change changes; none by default. */
+  gold?: Record<string, string | null>;
   probes?: ProbesVisibility;
 };
 
@@ -85,7 +87,8 @@ memory_mb = 256
   );
   await put("tasks/tiny/instruction.md", "Do it.\n");
   await put("tasks/tiny/interfaces.json", "[]\n");
-  await put("tasks/tiny/solution/gold.patch", "");
+  const gold = spec.gold === undefined ? "" : Buffer.from(await patchOf(spec.base, spec.gold)).toString("utf8");
+  await put("tasks/tiny/solution/gold.patch", gold);
   const entries = Object.entries(spec.ids);
   await put(
     "tasks/tiny/tests/tests.json",
@@ -93,7 +96,7 @@ memory_mb = 256
       FAIL_TO_PASS: entries.filter(([, test]) => test.expect !== "p2p").map(([id]) => id),
       PASS_TO_PASS: entries.filter(([, test]) => test.expect === "p2p").map(([id]) => id),
       tests: Object.fromEntries(
-        entries.map(([id, { group, property = "value", ranks = "all" }]) => [
+        entries.map(([id, { group, property = "value", ranks = "all", limit }]) => [
           id,
           {
             kind: id.startsWith("probes/") ? "probe" : "official",
@@ -102,7 +105,7 @@ memory_mb = 256
             ranks,
             requirement: "what the test asserts",
             ...(property.startsWith("resource.")
-              ? { limit: { resource: "bytes_sent", unit: "bytes", value: 100 } }
+              ? { limit: limit ?? { resource: "bytes_sent", unit: "bytes", value: 100 } }
               : {}),
           },
         ]),

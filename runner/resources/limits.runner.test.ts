@@ -1,0 +1,249 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { checkResult } from "@/lib/evidence/check-result";
+import { checkBwrap } from "../executors/bwrap";
+import { type Graded, gradeTask } from "../grading/grade";
+import { patchOf, tinyCandidate, writeTinyTask } from "../grading/testing/tiny-task";
+import type { LoadedTask } from "../suites/load";
+
+const sandbox = await checkBwrap().then(
+  () => true,
+  () => false,
+);
+
+const base = {
+  "lib/__init__.py": "",
+  "lib/core.py": `import time
+
+
+def send(sock, data):
+    raise NotImplementedError
+
+
+def work():
+    time.sleep(0.02)
+
+
+def hold():
+    return None
+`,
+};
+const core = (parts: { send?: string; work?: string; hold?: string }) => `import time
+
+
+def send(sock, data):
+    ${parts.send ?? "sock.sendall(data)"}
+
+
+def work():
+    ${parts.work ?? "time.sleep(0.05)"}
+
+
+def hold():
+    ${parts.hold ?? "return bytearray(1024)"}
+`;
+
+const megabyte = 1024 * 1024;
+const transport = "tests/test_traffic.py::test_sends_once";
+const speed = "tests/test_speed.py::test_is_fast";
+const memory = "tests/test_memory.py::test_holds_little";
+
+const files = {
+  "tests/test_traffic.py": `import os
+import socket
+
+from lib.core import send
+
+DATA = bytes(range(256)) * 4096
+
+
+def test_sends_once():
+    address = ("127.0.0.1", int(os.environ["MASTER_PORT"]))
+    if os.environ["RANK"] == "0":
+        with socket.create_server(address) as server:
+            peer, _ = server.accept()
+            received = b""
+            while part := peer.recv(1 << 20):
+                received += part
+        assert received[: len(DATA)] == DATA
+        return
+    while True:
+        try:
+            peer = socket.create_connection(address)
+            break
+        except ConnectionRefusedError:
+            continue
+    with peer:
+        send(peer, DATA)
+`,
+  "tests/test_speed.py": `import time
+
+from lib.core import work
+
+
+def test_is_fast():
+    began = time.perf_counter()
+    work()
+    assert time.perf_counter() - began < 0.1
+`,
+  "tests/test_memory.py": `from lib.core import hold
+
+
+def test_holds_little():
+    held = hold()
+    assert held is not None
+`,
+};
+
+let scratch: string;
+let task: LoadedTask;
+let remove: () => Promise<void>;
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), "infradev-limits-"));
+  ({ task, remove } = await writeTinyTask({
+    base,
+    gold: { "lib/core.py": core({}) },
+    tests: files,
+    groups: [
+      { id: "traffic", nproc: 2, isolation: "test" },
+      { id: "speed", nproc: 2, isolation: "test" },
+      { id: "memory", nproc: 1, isolation: "test" },
+    ],
+    ids: {
+      [transport]: {
+        group: "traffic",
+        property: "resource.traffic",
+        limit: { resource: "bytes-sent", unit: "bytes", value: 1.1 * megabyte, meter: "transport" },
+      },
+      [speed]: {
+        group: "speed",
+        property: "resource.speed",
+        limit: { resource: "call-time", unit: "ratio", value: 2, relative_to: "gold", meter: "wall-clock", repeats: 5 },
+      },
+      [memory]: {
+        group: "memory",
+        property: "resource.memory",
+        limit: { resource: "host-peak", unit: "ratio", value: 1.5, relative_to: "gold", meter: "host-memory" },
+      },
+    },
+  }));
+});
+
+afterAll(async () => {
+  await remove();
+  await rm(scratch, { recursive: true, force: true });
+});
+
+async function grade(text: string, executor: "bwrap" | "process" = "bwrap"): Promise<Graded> {
+  const graded = await gradeTask({
+    task,
+    suite: task.suite,
+    patch: await patchOf(base, { "lib/core.py": text }),
+    candidate: tinyCandidate,
+    gradingId: randomUUID(),
+    attemptId: null,
+    lease: null,
+    executor,
+    workDir: join(scratch, randomUUID()),
+    runnerVersion: "test",
+  });
+  expect(checkResult(graded.result, task.manifest)).toEqual([]);
+  return graded;
+}
+
+const testOf = ({ result }: Graded, id: string) => {
+  const found = result.tests.find((test) => test.id === id);
+  if (found === undefined) throw new Error(`no test ${id}`);
+  return found;
+};
+
+describe.runIf(sandbox)("limits that the grader decides", () => {
+  it("are met by gold, and say what was measured, by whom, and how exactly", async () => {
+    const graded = await grade(core({}));
+    expect(graded.result.reason).toBeNull();
+    expect(graded.result.summary.resolved).toBe(true);
+    const [sent] = testOf(graded, transport).resources;
+    expect(sent).toMatchObject({ meter: "transport", unit: "bytes", repeats: 1, met: true });
+    // Headers and acknowledgements of one mebibyte over loopback.
+    expect(sent?.value).toBeGreaterThanOrEqual(megabyte);
+    expect(sent?.value).toBeLessThan(1.01 * megabyte);
+    const [time] = testOf(graded, speed).resources;
+    expect(time).toMatchObject({
+      meter: "wall-clock",
+      unit: "ratio",
+      repeats: 5,
+      relative: { to: "gold", sideUnit: "s" },
+    });
+    expect(time?.relative?.measured).toBeGreaterThan(0.05);
+    expect(time?.spread?.min).toBeLessThanOrEqual(time?.value ?? 0);
+    const purposes = graded.result.launches.filter(({ group }) => group === "speed").map(({ purpose }) => purpose);
+    expect(purposes).toEqual([undefined, ...Array(5).fill(["reference", "timing"]).flat()]);
+    const launch = testOf(graded, transport).ranks[0]?.launch;
+    const samples = await readFile(join(graded.payloadDir, `resources/launch-${launch}/loopback.csv`), "utf8");
+    expect(samples.split("\n")[0]).toBe("time_ms,received_bytes,received_packets");
+  });
+
+  it("fail a change that sends everything twice, is four times slower with a faked clock, or holds more", async () => {
+    const graded = await grade(
+      core({
+        send: "sock.sendall(data); sock.sendall(data)",
+        // The test's next reading of its clock gives the time before the work, and puts the real clock back.
+        work: "real, began = time.perf_counter, time.perf_counter(); time.sleep(0.2); time.perf_counter = lambda: setattr(time, 'perf_counter', real) or began",
+        hold: "return bytearray(b'x') * (150 * 1024 * 1024)",
+      }),
+    );
+    expect(graded.result.status).toBe("completed");
+    for (const [id, meter] of [
+      [transport, "transport"],
+      [speed, "wall-clock"],
+      [memory, "host-memory"],
+    ] as const) {
+      const test = testOf(graded, id);
+      expect(test.status, id).toBe("failed");
+      expect(test.resources[0]).toMatchObject({ meter, met: false });
+      expect(test.label).toMatchObject({ class: "behavioral", type: "resource" });
+      const failure = test.ranks.find(({ status }) => status === "failed")?.failure;
+      expect(failure?.exceptionType).toBe("infradev.ResourceLimitExceeded");
+      expect(failure?.message).toContain("exceeds the limit of");
+    }
+    expect(testOf(graded, speed).resources[0]?.value).toBeGreaterThan(2.5);
+  });
+
+  it("decide nothing where an executor has nothing to measure with", async () => {
+    const { result } = await grade(core({}), "process");
+    expect(result.status).toBe("infra");
+    expect(result.reason?.code).toBe("resource.not-measured");
+    expect(result.reason?.evidence.join()).toContain("--executor bwrap");
+    expect(result.summary.resolved).toBe(false);
+  });
+
+  it("decide nothing where base or gold does not pass the test that compares", async () => {
+    const relative = structuredClone(task);
+    relative.manifest = {
+      ...task.manifest,
+      tests: task.manifest.tests.map((test) =>
+        test.id === memory && test.limit !== null
+          ? { ...test, limit: { ...test.limit, relativeTo: "base" } }
+          : { ...test, limit: null },
+      ),
+    };
+    const graded = await gradeTask({
+      task: relative,
+      suite: task.suite,
+      patch: await patchOf(base, { "lib/core.py": core({}) }),
+      candidate: tinyCandidate,
+      gradingId: randomUUID(),
+      attemptId: null,
+      lease: null,
+      executor: "bwrap",
+      workDir: join(scratch, randomUUID()),
+      runnerVersion: "test",
+    });
+    expect(graded.result.status).toBe("infra");
+    expect(graded.result.reason?.evidence.join()).toContain("base on rank 0: failed");
+  });
+});
