@@ -1,0 +1,120 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { capture } from "../processes/capture";
+import { GpuSampler, gpuSampleEveryMs } from "./gpu-sampler";
+
+const compiler = ["/usr/bin/cc", "/usr/bin/gcc"].find((path) => existsSync(path));
+const python = "/usr/bin/python3";
+const mebibyte = 1024 * 1024;
+
+let folder: string;
+let sampler: GpuSampler | null = null;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "infradev-nvml-"));
+  if (compiler === undefined) return;
+  const source = fileURLToPath(new URL("testing/fake-nvml.c", import.meta.url));
+  const built = await capture(compiler, ["-shared", "-fPIC", "-o", join(folder, "libnvidia-ml.so.1"), source], {
+    timeoutMs: 60_000,
+  });
+  expect(built.stderr).toBe("");
+});
+
+afterEach(async () => {
+  await sampler?.close();
+  sampler = null;
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Lines of the fake driver's state: UUID, return code, MiB in use, processes, KiB sent and received, errors. */
+async function driver(...gpus: [string, number, number, number, number, number, number][]): Promise<void> {
+  const lines = gpus.map(([uuid, code, usedMib, ...rest]) => [uuid, code, usedMib * mebibyte, ...rest].join(" "));
+  await writeFile(join(folder, "state.new"), `${lines.join("\n")}\n`);
+  await rename(join(folder, "state.new"), join(folder, "state"));
+}
+
+async function started(uuids: string[]): Promise<GpuSampler> {
+  sampler = new GpuSampler({ uuids, python, env: { LD_LIBRARY_PATH: folder, FAKE_NVML: join(folder, "state") } });
+  await sampler.start();
+  return sampler;
+}
+
+describe("the GPU sampler", () => {
+  it("says why it samples nothing where there is no NVML", async () => {
+    sampler = new GpuSampler({ uuids: ["GPU-a"], python, env: { LD_LIBRARY_PATH: tmpdir() } });
+    await sampler.start();
+    if (compiler !== undefined || sampler.absent !== null) expect(sampler.absent).toMatch(/libnvidia-ml|nvmlInit/);
+    await sleep(50);
+    expect(sampler.notes).toEqual([]);
+  });
+});
+
+describe.runIf(compiler !== undefined && existsSync(python))("the GPU sampler on a driver", () => {
+  it("samples each granted GPU in its period and at once when asked", async () => {
+    await driver(["GPU-x", 0, 1, 0, 0, 0, 0], ["GPU-a", 0, 100, 1, 7, 9, 2], ["GPU-b", 0, 200, 0, 1, 2, 0]);
+    const running = await started(["GPU-b", "GPU-a"]);
+    expect(running.absent).toBeNull();
+    expect(running.driver).toBe("580.1");
+    const from = performance.now();
+    await sleep(10 * gpuSampleEveryMs);
+    const samples = running.between(1, from, performance.now());
+    expect(samples.length).toBeGreaterThanOrEqual(7);
+    expect(samples.length).toBeLessThanOrEqual(12);
+    expect(samples[0]).toMatchObject({
+      usedBytes: 100 * mebibyte,
+      processes: 1,
+      nvlinkSentKib: 7,
+      nvlinkReceivedKib: 9,
+      eccErrors: 2,
+    });
+    await driver(["GPU-a", 0, 150, 1, 7, 9, 2], ["GPU-b", 0, 333, 0, 1, 2, 0]);
+    const asked = performance.now();
+    await running.fresh();
+    expect(performance.now() - asked).toBeLessThan(80);
+  });
+
+  it("names a GPU that does not exist", async () => {
+    await driver(["GPU-a", 0, 100, 0, 0, 0, 0]);
+    const running = await started(["GPU-z"]);
+    expect(running.absent).toContain("GPU-z");
+  });
+
+  it("goes on with the others where one is lost, and says which", async () => {
+    await driver(["GPU-a", 0, 100, 0, 0, 0, 0], ["GPU-b", 0, 100, 0, 0, 0, 0]);
+    const running = await started(["GPU-a", "GPU-b"]);
+    await driver(["GPU-a", 0, 100, 0, 0, 0, 0], ["GPU-b", 15, 100, 0, 0, 0, 0]);
+    await sleep(3 * gpuSampleEveryMs);
+    const from = performance.now();
+    await running.fresh();
+    await sleep(3 * gpuSampleEveryMs);
+    expect(running.notes).toEqual(["GPU GPU-b was lost to NVML (code 15)"]);
+    expect(running.between(0, from, performance.now()).length).toBeGreaterThan(0);
+    expect(running.between(1, from, performance.now())).toEqual([]);
+  });
+
+  it("is started again where its process is killed, leaves a hole, and gives up in the end", async () => {
+    await driver(["GPU-a", 0, 100, 0, 0, 0, 0]);
+    const running = await started(["GPU-a"]);
+    for (let kill = 0; kill < 4; kill += 1) {
+      const { pid } = running;
+      if (pid === null) throw new Error("no sampler runs");
+      process.kill(pid, "SIGKILL");
+      for (let tries = 0; tries < 200 && running.pid === pid; tries += 1) await sleep(10);
+      if (kill < 3) {
+        await running.fresh();
+        expect(running.lastBefore(0, performance.now())?.usedBytes).toBe(100 * mebibyte);
+      }
+    }
+    expect(running.notes).toHaveLength(4);
+    expect(running.absent).toContain("lost 4 times");
+    expect(running.pid).toBeNull();
+  });
+});
