@@ -166,10 +166,13 @@ export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewG
 
   const tests = result.tests.map((test) => ({ ...test, testId: testId(test.id) }));
   const outcomeRows = () => tx`
-    insert into outcome (grading_id, test_id, status, duration_ms, root_rank)
-    select ${grading.id}, * from unnest(
+    insert into outcome (grading_id, test_id, status, duration_ms, root_rank, usage)
+    select ${grading.id}, test_id, status, duration_ms, root_rank, usage::jsonb
+    from unnest(
       ${tests.map((test) => test.testId)}::int[], ${tests.map((test) => test.status)}::text[],
-      ${tests.map((test) => test.durationMs)}::float8[], ${tests.map((test) => test.rootRank)}::int[])`;
+      ${tests.map((test) => test.durationMs)}::float8[], ${tests.map((test) => test.rootRank)}::int[],
+      ${tests.map((test) => (test.usage === undefined ? null : storableJson(test.usage)))}::text[]
+    ) as row (test_id, status, duration_ms, root_rank, usage)`;
 
   const ranks = tests.flatMap((test) => test.ranks.map((rank) => ({ ...rank, testId: test.testId })));
   const rankRows = () => tx`
@@ -188,13 +191,21 @@ export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewG
   );
   const measureRows = () => tx`
     insert into resource_measure (grading_id, test_id, rank, position, name, property, value, limit_value, unit,
-                                  repeats, met)
+                                  repeats, met, meter, spread_min, spread_max, relative_to, reference_value,
+                                  measured_value, side_unit, accuracy)
     select ${grading.id}, * from unnest(
       ${measures.map((row) => row.testId)}::int[], ${measures.map((row) => row.rank)}::int[],
       ${measures.map((row) => row.position)}::int[], ${measures.map((row) => row.name)}::text[],
       ${measures.map((row) => row.property)}::text[], ${measures.map((row) => row.value)}::float8[],
       ${measures.map((row) => row.limit)}::float8[], ${measures.map((row) => row.unit)}::text[],
-      ${measures.map((row) => row.repeats)}::int[], ${measures.map((row) => String(row.met))}::text[]::bool[])`;
+      ${measures.map((row) => row.repeats)}::int[], ${measures.map((row) => String(row.met))}::text[]::bool[],
+      ${measures.map((row) => row.meter ?? null)}::text[], ${measures.map((row) => row.spread?.min ?? null)}::float8[],
+      ${measures.map((row) => row.spread?.max ?? null)}::float8[],
+      ${measures.map((row) => row.relative?.to ?? null)}::text[],
+      ${measures.map((row) => row.relative?.reference ?? null)}::float8[],
+      ${measures.map((row) => row.relative?.measured ?? null)}::float8[],
+      ${measures.map((row) => row.relative?.sideUnit ?? null)}::text[],
+      ${measures.map((row) => (row.accuracy === undefined ? null : storableText(row.accuracy)))}::text[])`;
 
   const failures = grading.failures.map((failure) => ({ ...failure, testId: testId(failure.testName) }));
   const failureRows = () => tx`

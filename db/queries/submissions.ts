@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, isNull } from "drizzle-orm";
 import type { AttemptDetail, SubmissionDetail } from "../../lib/contract/api";
-import type { TestOutcome } from "../../lib/contract/result";
+import type { Resource, TestOutcome } from "../../lib/contract/result";
 import type { Queryable, Transaction } from "../client";
 import {
   attemptSummaries,
@@ -231,6 +231,28 @@ export async function findAttempt(
   };
 }
 
+/** A row of measures as the contract has it: what a row lacks is absent. */
+function resourceOf(row: typeof resourceMeasures.$inferSelect): Resource {
+  const { name, rank, property, value, limitValue, unit, repeats, met, meter, accuracy } = row;
+  const { spreadMin, spreadMax, relativeTo, referenceValue, measuredValue, sideUnit } = row;
+  return {
+    name,
+    rank,
+    property,
+    value,
+    limit: limitValue,
+    unit,
+    repeats,
+    met,
+    ...(meter === null ? {} : { meter }),
+    ...(spreadMin === null || spreadMax === null ? {} : { spread: { min: spreadMin, max: spreadMax } }),
+    ...(relativeTo === null || referenceValue === null || measuredValue === null || sideUnit === null
+      ? {}
+      : { relative: { to: relativeTo, reference: referenceValue, measured: measuredValue, sideUnit } }),
+    ...(accuracy === null ? {} : { accuracy }),
+  };
+}
+
 /** A grading's outcomes in the manifest's order, each with its ranks, resources and newest label. */
 async function listOutcomes(db: Queryable, gradingId: string): Promise<TestOutcome[]> {
   const [tests, ranks, resources, given] = await Promise.all([
@@ -278,18 +300,8 @@ async function listOutcomes(db: Queryable, gradingId: string): Promise<TestOutco
           failure,
           logLine,
         })),
-      resources: resources
-        .filter((measure) => measure.testId === test.id)
-        .map(({ name, rank, property, value, limitValue, unit, repeats, met }) => ({
-          name,
-          rank,
-          property,
-          value,
-          limit: limitValue,
-          unit,
-          repeats,
-          met,
-        })),
+      resources: resources.filter((measure) => measure.testId === test.id).map(resourceOf),
+      ...(outcome.usage === null ? {} : { usage: outcome.usage }),
       label: label
         ? {
             class: label.class,

@@ -11,8 +11,8 @@ import {
   unique,
   uuid,
 } from "drizzle-orm/pg-core";
-import type { FailureDetail, Guard, HostFacts, Launch, Result } from "../../lib/contract/result";
-import { executors, gradingStatuses, outcomeStatuses, properties, tiers } from "../../lib/contract/vocabulary";
+import type { FailureDetail, Guard, HostFacts, Launch, Result, Usage } from "../../lib/contract/result";
+import { executors, gradingStatuses, meters, outcomeStatuses, properties, tiers } from "../../lib/contract/vocabulary";
 import { instant, oneOf } from "./columns";
 import { hosts, keys } from "./hosts";
 import { attempts } from "./submissions";
@@ -88,6 +88,8 @@ export const outcomes = pgTable(
     status: text("status", { enum: outcomeStatuses }).notNull(),
     durationMs: doublePrecision("duration_ms"),
     rootRank: integer("root_rank"),
+    /** What the test took in the launch that decided it; null where nothing was launched or measured. */
+    usage: jsonb("usage").$type<Usage>(),
   },
   (table) => [
     primaryKey({ columns: [table.gradingId, table.testId] }),
@@ -179,8 +181,22 @@ export const resourceMeasures = pgTable(
     unit: text("unit").notNull(),
     repeats: integer("repeats").notNull(),
     met: boolean("met").notNull(),
+    /** Null: the test itself. */
+    meter: text("meter", { enum: meters }),
+    spreadMin: doublePrecision("spread_min"),
+    spreadMax: doublePrecision("spread_max"),
+    /** For a ratio: what it is relative to, and both sides' medians in `side_unit`. */
+    relativeTo: text("relative_to", { enum: ["base", "gold"] }),
+    referenceValue: doublePrecision("reference_value"),
+    measuredValue: doublePrecision("measured_value"),
+    sideUnit: text("side_unit"),
+    accuracy: text("accuracy"),
   },
-  (table) => [primaryKey({ columns: [table.gradingId, table.testId, table.rank, table.position] })],
+  (table) => [
+    primaryKey({ columns: [table.gradingId, table.testId, table.rank, table.position] }),
+    oneOf("resource_measure_meter_word", table.meter, meters),
+    oneOf("resource_measure_relative_word", table.relativeTo, ["base", "gold"]),
+  ],
 );
 
 /** Files of an accepted bundle's payload, each in the blob store under its digest. */

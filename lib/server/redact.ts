@@ -12,14 +12,14 @@ export function redactHiddenProbes(detail: AttemptDetail): AttemptDetail {
     manifestTests: detail.manifestTests.map((test) =>
       test.kind === "probe" ? { ...test, condition: null, requirement: null, limit: null } : test,
     ),
-    tests: detail.tests.map((test) =>
+    tests: detail.tests.map(({ usage, ...test }) =>
       test.kind === "probe"
         ? {
             ...test,
             resources: [],
             ranks: test.ranks.map((rank) => ({ ...rank, failure: null, logLine: null })),
           }
-        : test,
+        : { ...test, ...(usage === undefined ? {} : { usage }) },
     ),
   };
 }

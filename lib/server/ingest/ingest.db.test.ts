@@ -179,7 +179,30 @@ describe("what a grading measured", () => {
         test.resources = [
           { ...measure, name: "peak", value: 1.5, limit: 2, met: true },
           { ...measure, name: "copies", property: null, value: 3, limit: 2, met: false },
+          {
+            ...measure,
+            name: "call-time",
+            property: "resource.speed",
+            value: 1.25,
+            limit: 2,
+            unit: "ratio",
+            repeats: 5,
+            met: true,
+            meter: "wall-clock",
+            spread: { min: 1.1, max: 1.5 },
+            relative: { to: "gold", reference: 0.4, measured: 0.5, sideUnit: "s" },
+            accuracy: "a few milliseconds",
+          },
         ];
+        const nothing = { hostPeakMib: null, nvlinkBytes: null, gpuPeakMib: null, allocatorPeakMib: null };
+        test.usage = {
+          ...nothing,
+          wallClockS: 0.5,
+          gpuPeakMib: 812.5,
+          allocatorPeakMib: 640,
+          transportBytes: 1_052_000,
+        };
+        for (const launch of result.launches) launch.usage = { ...nothing, wallClockS: null, transportBytes: 9 };
         result.extraTests = [{ id: "tests/test_extra.py::test_added", status: "passed" }];
       },
     });
