@@ -149,6 +149,8 @@ export const launchSchema = z.object({
   purpose: z.enum(launchPurposes).optional(),
   /** Absent where it was not measured. */
   usage: usageSchema.optional(),
+  /** How many launches of the same tests preceded it, each ended before all of them had an outcome; absent for none. */
+  relaunch: z.int().min(1).optional(),
 });
 export type Launch = z.infer<typeof launchSchema>;
 
@@ -259,6 +261,20 @@ export const guardSchema = z.object({
   restoredPaths: z.array(z.string()),
   /** Findings of scans, each a stable code and a sentence. */
   findings: z.array(z.object({ code: z.string(), message: z.string() })),
+  /**
+   * Tests that passed, launched again with another expected value or with something false asserted at their end: one
+   * that passes like that shows that its pass says nothing. Absent where none was launched.
+   */
+  controls: z
+    .array(
+      z.object({
+        group: slugSchema,
+        test: testIdSchema,
+        change: z.enum(["expectation", "end"]),
+        observed: z.enum(outcomeStatuses),
+      }),
+    )
+    .optional(),
 });
 export type Guard = z.infer<typeof guardSchema>;
 

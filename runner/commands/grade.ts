@@ -7,12 +7,14 @@ import { type Candidate, candidateSchema } from "@/lib/contract/bundle";
 import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
 import type { Result } from "@/lib/contract/result";
 import { describeProgress, gradeToBundle, type RunnerExecutor, runnerExecutors } from "../grade-to-bundle";
+import { startGuardian } from "../grading/guardian";
 import { ensurePython } from "../grading/python-runtime";
+import { processOwner } from "../processes/owner";
 import { loadSigningKey, publicKeyPath } from "../signing-key";
 import { type LoadedTask, loadTask } from "../suites/load";
 import { readReferencePatch } from "../suites/reference";
 import { provideSources } from "../suites/upstream/sources";
-import { exitCodes, formatBytes, formatElapsed, formatTable, type Output } from "../terminal/output";
+import { exitCodes, formatBytes, formatElapsed, formatTable, type Output, visible } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { locateTask } from "./locate";
 import { mirrorOption, mirrorsOf } from "./mirror-option";
@@ -84,7 +86,8 @@ async function parseCandidate(
   return { ...parsed.data, promptDigest: prompt?.sha256 ?? null };
 }
 
-function showResult(output: Output, result: Result): void {
+/** Prints a result as a person reads it: outcomes, reason, verdict. */
+export function showResult(output: Output, result: Result): void {
   const paint = { passed: "green", skipped: "yellow", "not-run": "yellow" } as const;
   const rows = result.tests.map((test) => {
     const status = output.paint(paint[test.status as keyof typeof paint] ?? "red", test.status);
@@ -93,7 +96,7 @@ function showResult(output: Output, result: Result): void {
     const message = root
       ? `rank ${test.rootRank}: ${root.exceptionType ?? root.phase}: ${root.message.split("\n")[0]}`
       : "";
-    return [status, test.id, test.expectation, `${ranks}/${test.ranks.length}`, message.slice(0, 90)];
+    return [status, test.id, test.expectation, `${ranks}/${test.ranks.length}`, visible(message).slice(0, 90)];
   });
   output.line();
   output.line(formatTable(["outcome", "test", "expects", "ranks", "first failure"], rows));
@@ -101,7 +104,7 @@ function showResult(output: Output, result: Result): void {
   const { summary } = result;
   if (result.reason !== null) {
     output.line(`${output.paint("red", result.status)}: ${result.reason.message} [${result.reason.code}]`);
-    for (const line of result.reason.evidence) output.line(`  ${line}`);
+    for (const line of result.reason.evidence) output.line(`  ${visible(line)}`);
   }
   const verdict = summary.resolved ? output.paint("green", "resolved") : output.paint("red", "not resolved");
   const official = `official ${summary.officialPassed}/${summary.officialTotal}`;
@@ -148,6 +151,8 @@ export function registerGrade(program: Command): void {
         const signer = await loadSigningKey(resolve(options.key));
         const gradingId = randomUUID();
         const out = join(folder, `${gradingId}.infradev.tar.gz`);
+        const workDir = await mkdtemp(join(tmpdir(), `infradev-grade-${processOwner}-`));
+        const guardian = startGuardian([workDir]);
         const startedMs = performance.now();
         let latest = "starting";
         const show = (): void =>
@@ -164,7 +169,7 @@ export function registerGrade(program: Command): void {
             executor: options.executor,
             python,
             signer,
-            workDir: await mkdtemp(join(tmpdir(), "infradev-grade-")),
+            workDir,
             out,
             signal,
             onProgress: (event) => {
@@ -187,6 +192,7 @@ export function registerGrade(program: Command): void {
           return result.summary.resolved ? exitCodes.ok : exitCodes.failed;
         } finally {
           clearInterval(ticker);
+          guardian.release();
         }
       }),
     );

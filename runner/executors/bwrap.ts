@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { InfraDevError } from "@/lib/contract/errors";
@@ -6,6 +6,7 @@ import { environment } from "../environment";
 import { type DriverFiles, findDriverFiles } from "../gpus/driver-files";
 import type { GpuGrant } from "../gpus/grant";
 import { capture } from "../processes/capture";
+import { processOwner } from "../processes/owner";
 import { createControlGroup } from "./control-group";
 import type { ExecutorKind, ExecutorSession, LaunchRequest, Mount, PrepareOptions, RunningLaunch } from "./executor";
 import { startLaunchProcess } from "./launch-process";
@@ -155,7 +156,10 @@ async function startSandbox(
   const group =
     request.memoryMb === null
       ? null
-      : await createControlGroup(`infradev-${randomUUID()}`, { memoryMb: request.memoryMb, processes });
+      : await createControlGroup(`infradev-${processOwner}-${randomBytes(4).toString("hex")}`, {
+          memoryMb: request.memoryMb,
+          processes,
+        });
   const driver = request.gpus === null ? null : await findDriverFiles();
   const tmpfsBytes = String((request.memoryMb ?? 4096) * 1024 * 1024);
   const args = [
@@ -202,6 +206,7 @@ async function startSandbox(
         group === null && request.memoryMb !== null && request.gpus === null ? request.memoryMb * 1024 * 1024 : null,
       processes: group === null ? processes : null,
     },
+    privateNetwork: true,
   });
   return {
     pid: launched.child.pid,

@@ -1,4 +1,4 @@
-import type { Executor as ExecutorName } from "@/lib/contract/vocabulary";
+import type { Executor as ExecutorName, Launcher } from "@/lib/contract/vocabulary";
 import type { GpuGrant } from "../gpus/grant";
 import type { PythonRuntime } from "../grading/python-runtime";
 
@@ -8,8 +8,8 @@ export type Mount = { hostPath: string; name: string };
 /** What one launch runs; paths of `args`, `searchPath` and `cwd` are those that `ExecutorSession.pathOf` gives. */
 export type LaunchRequest = {
   nproc: number;
-  /** Whether RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are set. */
-  ranked: boolean;
+  /** Which environment each process gets, and whether it runs pytest or programs. */
+  launcher: Launcher;
   mounts: readonly Mount[];
   cwd: string;
   /** Put in front of Python's import path. */
@@ -40,6 +40,10 @@ export type ControlEvent =
       user_s: number;
       system_s: number;
     }
+  /** A part of a file that a framework left beside a failure, in base64; `bytes` is the whole file's size. */
+  | { event: "evidence"; time: number; rank: number; name: string; part: number; bytes: number; data: string }
+  /** The stacks and dumps that were asked for are written. */
+  | { event: "dumped"; time: number }
   | { event: "end"; time: number };
 
 type LaunchHandlers = {
@@ -70,7 +74,10 @@ export type RunningLaunch = {
   readonly pid: number | undefined;
   /** Lets a rank go on that waits before a test's call (see `RankPlan.gated`). */
   release(rank: number): void;
-  /** `dump`: each rank prints its stacks to its stderr. `kill`: ends every process of the launch. */
+  /**
+   * `dump`: each rank prints its stacks to its stderr and its flight recorder writes what it has; the control event
+   * `dumped` follows. `kill`: ends every process of the launch.
+   */
   signal(kind: "dump" | "kill"): void;
   /** Resolves when no process of the launch is left and every stream was read to its end. */
   wait(): Promise<LaunchEnd>;

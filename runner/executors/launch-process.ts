@@ -74,6 +74,8 @@ export type SpawnOptions = {
   /** Gives the process a group of its own, so that one signal reaches all of it. */
   detached: boolean;
   limits: { dataBytes: number | null; processes: number | null };
+  /** Whether the launch has a network of its own, in which every port is free. */
+  privateNetwork: boolean;
 };
 
 export type LaunchProcess = {
@@ -168,7 +170,8 @@ export async function startLaunchProcess(request: LaunchRequest, options: SpawnO
   const stdin = streamAt(0);
   const spec = {
     nproc,
-    ranked: request.ranked,
+    launcher: request.launcher,
+    private_network: options.privateNetwork,
     cwd: request.cwd,
     path: request.searchPath,
     args: request.args,

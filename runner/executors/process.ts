@@ -61,6 +61,7 @@ async function startProcess(python: string, request: LaunchRequest): Promise<Run
       dataBytes: request.memoryMb === null || request.gpus !== null ? null : request.memoryMb * 1024 * 1024,
       processes: null,
     },
+    privateNetwork: false,
   });
   const exited = new Promise<void>((resolve) => launched.child.once("exit", () => resolve()));
   return {

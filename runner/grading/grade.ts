@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import { mkdir, readFile, realpath, rm } from "node:fs/promises";
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
@@ -24,8 +24,11 @@ import { Meters } from "../resources/meters";
 import { usageOf } from "../resources/settle";
 import type { LoadedTask } from "../suites/load";
 import { readReferencePatch } from "../suites/reference";
-import { launchEnv, launchedTests, type RunRecord, runGroups } from "./groups";
+import { launchedTests, type RunInput, type RunRecord, runGroups } from "./groups";
+import { startGuardian, sweepLeftovers } from "./guardian";
 import { collectHostFacts } from "./host";
+import { HostWatch, type HostWatchOptions } from "./host-faults";
+import { launchEnv } from "./launch-plan";
 import { mergeTest } from "./merge";
 import { evidenceOf, extraIdsOf, writePayload } from "./payload";
 import type { ProgressEvent } from "./progress";
@@ -59,6 +62,8 @@ export type GradeInput = {
    * manifest is the one of that profile, and tests that need more are neither launched nor required.
    */
   gpus?: GpuGrant | null | undefined;
+  /** How the host is looked at, where it is not asked itself. */
+  hostWatch?: Partial<Pick<HostWatchOptions, "discover" | "kernelLog" | "freeBytes" | "quarantine" | "settleLimitMs">>;
   /** A Python found before; looked for, and made where only pytest is missing, by default. */
   python?: PythonRuntime | undefined;
 };
@@ -72,6 +77,9 @@ export type Graded = {
 };
 
 type Ending = { status: GradingStatus; reason: Result["reason"] };
+
+/** Once per process: what runners that are gone left on this host. */
+let swept: Promise<number> | null = null;
 
 /**
  * Grades one patch: checkout, strict apply, launches, merge, classification, and the files of the bundle's payload.
@@ -87,8 +95,12 @@ export async function gradeTask(asked: GradeInput): Promise<Graded> {
     throw storageError(cause, input.workDir) ?? cause;
   });
   const workDir = await realpath(input.workDir);
-  const scratch = join(workDir, "scratch");
+  swept ??= sweepLeftovers();
+  await swept;
+  // A name of its own: where this process is killed, its guardian must not take what its successor makes.
+  const scratch = join(workDir, `scratch-${randomBytes(4).toString("hex")}`);
   const session = await executorKinds[input.executor].prepare({ python, workDir: scratch });
+  const guardian = startGuardian([scratch]);
   try {
     const { workspace, record, ending } = await execute(input, session, scratch);
     const finishedAt = new Date();
@@ -137,6 +149,7 @@ export async function gradeTask(asked: GradeInput): Promise<Graded> {
   } finally {
     await session.collect();
     await rm(scratch, { recursive: true, force: true });
+    guardian.release();
   }
 }
 
@@ -144,6 +157,7 @@ type Executed = { workspace: Workspace | null; record: RunRecord | null; ending:
 
 async function execute(input: GradeInput, session: ExecutorSession, scratch: string): Promise<Executed> {
   let workspace: Workspace | null = null;
+  let meters: Meters | null = null;
   try {
     input.onProgress?.({ type: "stage", stage: "checkout" });
     const prepared = await prepareWorkspace(input.task, input.patch, scratch, session.python.standardModules);
@@ -152,32 +166,50 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
     }
     workspace = prepared;
     input.onProgress?.({ type: "stage", stage: "launching" });
-    const meters = await Meters.start({
+    meters = await Meters.start({
       session,
       gpus: input.gpus?.uuids ?? [],
       tests: launchedTests(input.task.manifest.tests, input.gpus?.uuids.length ?? 0),
     });
-    const record = await runGroups({
+    const run: RunInput = {
+      host: new HostWatch({
+        gpus: input.gpus ?? null,
+        workDir: scratch,
+        sandboxed: session.sandboxed,
+        ...input.hostWatch,
+      }),
       meters,
       reference: referenceWorkspaces(input.task, scratch, session),
       task: input.task,
       session,
       workspace,
       workDir: scratch,
+      deadlineMs: performance.now() + (await timeLimitSec(input.task)) * 1000,
       ...(await environmentLimits(input.task.dir)),
       gpus: input.gpus ?? null,
       outputBytes,
       signal: input.signal,
       onProgress: input.onProgress,
-    }).finally(() => meters.close());
-    return { workspace, record, ending: endingOf(record, input.signal) };
+    };
+    const record = await runGroups(run);
+    return { workspace, record, ending: await withTimeLimit(endingOf(record, input.signal), record, input.task) };
   } catch (error) {
     const known = storageError(error, scratch) ?? error;
     if (!(known instanceof InfraDevError) || known.code.startsWith("task.")) throw known;
     const { code, message, remedy } = known.problem;
     const reason = { code, message, evidence: remedy === undefined ? [] : [`remedy: ${remedy}`] };
     return { workspace, record: null, ending: { status: "infra", reason } };
+  } finally {
+    await meters?.close();
   }
+}
+
+/** A completed grading whose time ran out before every group had been launched is the candidate's time-out. */
+async function withTimeLimit(ending: Ending, record: RunRecord, task: LoadedTask): Promise<Ending> {
+  if (ending.status !== "completed" || !record.timedOut) return ending;
+  const message = `the grading ran out of its time, ${await timeLimitSec(task)} s for all groups`;
+  const evidence = evidenceOf(record.guard.findings.filter(({ code }) => code === "launch.bound"));
+  return { status: "candidate-timeout", reason: { code: "grading.timeout", message, evidence } };
 }
 
 /** Checkouts of base and gold with the same tests laid over them, each made when it is first asked for. */
@@ -251,6 +283,7 @@ async function writeEvidence(input: GradeInput, evidence: Evidence): Promise<Gra
     canaries: record?.guard.canaries ?? [],
     restoredPaths: workspace?.restoredPaths ?? [],
     findings: record?.guard.findings ?? [],
+    ...(record?.guard.controls === undefined ? {} : { controls: record.guard.controls }),
   };
   const runLock: RunLock = {
     format: "infradev-run-lock/1",
@@ -277,7 +310,7 @@ async function writeEvidence(input: GradeInput, evidence: Evidence): Promise<Gra
     limits: {
       ...(await environmentLimits(input.task.dir)),
       outputBytes,
-      timeoutSec: manifest.groups.reduce((sum, group) => sum + group.timeout_sec, 0),
+      timeoutSec: await timeLimitSec(input.task),
     },
   };
   const redact = createRedactor(
@@ -306,7 +339,7 @@ async function writeEvidence(input: GradeInput, evidence: Evidence): Promise<Gra
 
 async function harnessDigests(): Promise<string[]> {
   const digests: string[] = [];
-  for (const file of ["infradev_launch.py", "infradev_meters.py", "infradev_report.py"]) {
+  for (const file of (await readdir(launcherFolder)).filter((name) => /^infradev_\w+\.py$/.test(name)).sort()) {
     const bytes = await readFile(join(launcherFolder, file));
     digests.push(`${file}:sha256:${createHash("sha256").update(bytes).digest("hex")}`);
   }
@@ -316,6 +349,15 @@ async function harnessDigests(): Promise<string[]> {
 const harborEnvironment = z.object({
   environment: z.object({ memory_mb: z.number().positive().optional(), shm_mb: z.int().positive().optional() }),
 });
+
+const harborVerifier = z.object({ verifier: z.object({ timeout_sec: z.number().positive() }) });
+
+/** Time for all launches that decide outcomes: the groups' limits together, or Harbor's `[verifier]` limit where less. */
+async function timeLimitSec({ dir, manifest }: LoadedTask): Promise<number> {
+  const groups = manifest.groups.reduce((sum, group) => sum + group.timeout_sec, 0);
+  const text = await readFile(join(dir, "task.toml"), "utf8");
+  return Math.min(groups, harborVerifier.safeParse(parseToml(text)).data?.verifier.timeout_sec ?? groups);
+}
 
 /** Harbor's `[environment] memory_mb`, which limits a launch here too, and our `shm_mb`, by default as much. */
 async function environmentLimits(taskDir: string): Promise<{ memoryMb: number; shmMb: number }> {

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Guard, Resource, RunLock } from "@/lib/contract/result";
 import type { Group, ManifestTest } from "@/lib/contract/task";
@@ -6,17 +6,22 @@ import type { LaunchPurpose } from "@/lib/contract/vocabulary";
 import type { ExecutorSession, Mount } from "../executors/executor";
 import type { GpuGrant } from "../gpus/grant";
 import type { Meters } from "../resources/meters";
-import { launchUsage, type MeasuredLaunch, settleLimits } from "../resources/settle";
+import { hasPassed, launchUsage, type MeasuredLaunch, settleLimits } from "../resources/settle";
 import type { LoadedTask } from "../suites/load";
 import { testFileOf } from "../suites/load";
 import { placeCanaries } from "./canaries";
 import { createFrameMapper } from "./frames";
+import { controlByGold, type HostWatch, reasonOf, suspectsOf } from "./host-faults";
 import { runLaunch, type TimedOutcome } from "./launch";
+import { argumentsOf, commandOf, environmentOf } from "./launch-plan";
+import { type LostLaunch, whileLoading } from "./launch-record";
 import type { ProgressEvent } from "./progress";
 import { digestsOf, type Workspace } from "./workspace";
 
-/** Beyond this many launches of one unit its remaining tests stay not-run: each launch costs at least one test. */
-const maxRelaunches = 64;
+/** Beyond this many launches again of one unit its remaining tests stay not-run: each launch settles at least one. */
+export const maxRelaunches = 64;
+/** Launches of one unit that may be lost to the host before the grading is the host's fault. */
+const maxLosses = 3;
 
 /** What all launches of a grading may leave behind together, so that a bundle stays within its limits. */
 const gradingOutputBytes = 256 * 1024 * 1024;
@@ -33,7 +38,10 @@ export type RunInput = {
   outputBytes: number;
   signal: AbortSignal | undefined;
   onProgress: ((event: ProgressEvent) => void) | undefined;
+  /** This process's monotonic clock at which the time of the whole grading is over. */
+  deadlineMs: number;
   meters: Meters;
+  host: HostWatch;
   /** A checkout of base or gold with the same tests, made when it is first asked for. */
   reference(name: "base" | "gold"): Promise<Workspace>;
 };
@@ -43,9 +51,11 @@ export type RunRecord = {
   outcomes: Map<string, TimedOutcome[]>;
   resources: Map<string, Resource[]>;
   lockLaunches: RunLock["launches"];
-  guard: Pick<Guard, "canaries" | "findings">;
+  guard: Pick<Guard, "canaries" | "findings" | "controls">;
   tampered: boolean;
-  infra: { message: string; evidence: string[] } | null;
+  /** The whole grading ran out of its time. */
+  timedOut: boolean;
+  infra: { code?: string; message: string; evidence: string[] } | null;
 };
 
 /** Splits a group's tests into the sets that are launched together. */
@@ -61,10 +71,13 @@ function unitsOf(group: Group, tests: readonly ManifestTest[]): string[][] {
 /** Runs every group of a task, launch after launch, until each test has an outcome or its group's time is over. */
 export async function runGroups(input: RunInput): Promise<RunRecord> {
   const run = new Run(input);
+  run.record.infra = reasonOf(await input.host.begin());
+  if (run.record.infra !== null) return run.record;
   for (const group of input.task.manifest.groups) {
     if (!(await run.group(group))) return run.record;
   }
   await run.settle();
+  await run.control();
   return run.record;
 }
 
@@ -72,8 +85,8 @@ export async function runGroups(input: RunInput): Promise<RunRecord> {
 export const launchedTests = (tests: readonly ManifestTest[], gpus: number): ManifestTest[] =>
   tests.filter((test) => test.needs.gpus <= gpus);
 
-/** How a launch differs from those that decide outcomes. */
-type Variant = { purpose: LaunchPurpose; workspace: Workspace };
+/** How a launch differs from those that decide outcomes, and what earlier ones of its unit leave to it. */
+type Variant = { purpose: LaunchPurpose; workspace: Workspace; relaunch?: number; suspects?: ReadonlySet<string> };
 
 class Run {
   readonly record: RunRecord = {
@@ -83,6 +96,7 @@ class Run {
     lockLaunches: [],
     guard: { canaries: [], findings: [] },
     tampered: false,
+    timedOut: false,
     infra: null,
   };
   private readonly input: RunInput;
@@ -97,22 +111,56 @@ class Run {
   async group(group: Group): Promise<boolean> {
     const gpus = this.input.gpus?.uuids.length ?? 0;
     const tests = launchedTests(this.input.task.manifest.tests, gpus).filter((test) => test.group === group.id);
-    const deadlineMs = performance.now() + group.timeout_sec * 1000;
+    const groupEndMs = performance.now() + group.timeout_sec * 1000;
+    const deadlineMs = Math.min(groupEndMs, this.input.deadlineMs);
     for (const unit of unitsOf(group, tests)) {
-      let pending: readonly string[] = unit;
-      for (let round = 0; pending.length > 0 && round < maxRelaunches; round += 1) {
-        if (this.input.signal?.aborted) return false;
-        if (performance.now() >= deadlineMs) break;
-        const result = await this.launch(group, pending, deadlineMs, {
-          purpose: "verdict",
-          workspace: this.input.workspace,
-        });
-        if (this.record.infra !== null || this.record.tampered || this.input.signal?.aborted) return false;
-        if (result.remaining.length >= pending.length) break;
-        pending = result.remaining;
-      }
+      const left = await this.unit(group, unit, deadlineMs);
+      if (left === null) return false;
+      if (left > 0) this.noteUnlaunched(group, left, deadlineMs);
     }
     return true;
+  }
+
+  /** Launches a unit until each of its tests has an outcome. The number of those left, null where the grading ends. */
+  private async unit(group: Group, unit: readonly string[], deadlineMs: number): Promise<number | null> {
+    const { workspace, signal } = this.input;
+    const suspects = new Set<string>();
+    let pending = unit;
+    let losses = 0;
+    for (let relaunch = 0; pending.length > 0 && relaunch <= maxRelaunches; relaunch += 1) {
+      if (signal?.aborted) return null;
+      if (performance.now() >= deadlineMs) break;
+      const result = await this.launch(group, pending, deadlineMs, {
+        purpose: "verdict",
+        workspace,
+        relaunch,
+        suspects,
+      });
+      if (result.lost !== null) {
+        losses += 1;
+        this.noteLost(result.lost, suspects, losses);
+      }
+      if (this.record.infra !== null || this.record.tampered || signal?.aborted) return null;
+      if (result.lost === null && result.remaining.length >= pending.length) break;
+      pending = result.remaining;
+    }
+    return pending.length;
+  }
+
+  /** A launch that the host took away is made again, a few times; what was under way in it is watched from then on. */
+  private noteLost(lost: LostLaunch, suspects: Set<string>, losses: number): void {
+    for (const id of lost.underWay) suspects.add(id);
+    if (lost.loaded && lost.underWay.length === 0) suspects.add(whileLoading);
+    if (losses <= maxLosses) return;
+    this.record.infra ??= { message: `${losses} launches of one unit were lost`, evidence: [lost.message] };
+  }
+
+  private noteUnlaunched(group: Group, left: number, deadlineMs: number): void {
+    const over = performance.now() >= deadlineMs;
+    if (over && deadlineMs === this.input.deadlineMs) this.record.timedOut = true;
+    const why = over ? "its time was over" : `of ${maxRelaunches} launches again of one unit, the most there are`;
+    const message = `group ${group.id}: ${left} tests were not launched, since ${why}`;
+    this.record.guard.findings.push({ code: "launch.bound", message });
   }
 
   /** Decides what is measured from outside; see `../resources/settle.ts`. */
@@ -136,17 +184,45 @@ class Run {
     record.infra ??= undecided;
   }
 
+  /** Asks gold whether failures that look like a fault of the host are one. */
+  async control(): Promise<void> {
+    const { input, record } = this;
+    if (record.infra !== null || record.tampered || input.signal?.aborted) return;
+    const { manifest } = input.task;
+    const fault = await controlByGold({
+      suspects: suspectsOf(manifest.tests, record.outcomes),
+      probesHidden: manifest.suite.probes === "hidden",
+      hasPassed,
+      runGold: async (ids) => {
+        const workspace = await input.reference("gold");
+        await emptyTemporaryFolder(input.session);
+        const outcomes = new Map<string, TimedOutcome[]>();
+        for (const group of manifest.groups) {
+          const tests = manifest.tests.filter((test) => test.group === group.id && ids.includes(test.id));
+          for (const unit of tests.length === 0 ? [] : unitsOf(group, tests)) {
+            const deadlineMs = performance.now() + group.timeout_sec * 1000;
+            const result = await this.launch(group, unit, deadlineMs, { purpose: "reference", workspace });
+            if (record.infra !== null || input.signal?.aborted) return null;
+            for (const [id, ranks] of result.outcomes) outcomes.set(id, ranks);
+          }
+        }
+        return outcomes;
+      },
+    });
+    record.infra ??= fault;
+  }
+
   private async launch(
     group: Group,
     tests: readonly string[],
     deadlineMs: number,
-    { purpose, workspace }: Variant,
+    { purpose, workspace, relaunch = 0, suspects = new Set() }: Variant,
   ): Promise<MeasuredLaunch> {
     const { input, record } = this;
     const { session, task } = input;
     const index = record.launches.length;
     const guardFolder = join(input.workDir, "guard", String(index));
-    const canaries = await placeCanaries(guardFolder, tests);
+    const canaries = await placeCanaries(guardFolder, tests, group.launcher);
     await writeFile(join(guardFolder, "settings.ini"), "[pytest]\n");
     await mkdir(workspace.probes, { recursive: true });
     const repositoryMount: Mount = { hostPath: workspace.repository, name: "repo" };
@@ -156,27 +232,9 @@ class Run {
     const repository = session.pathOf(repositoryMount);
     const probes = session.pathOf(probesMount);
     const guard = session.pathOf(guardMount);
-    const files = [...new Set(tests.map(testFileOf))].map((file) =>
-      file.startsWith("probes/") ? `${probes}/${file.slice("probes/".length)}` : `${repository}/${file}`,
-    );
-    const args = [
-      "-c",
-      `${guard}/settings.ini`,
-      `--rootdir=${usesProbes ? probes : repository}`,
-      "-p",
-      "no:cacheprovider",
-      "--capture=no",
-      "--tb=short",
-      "--color=no",
-      "-q",
-      "-r",
-      "N",
-      "--continue-on-collection-errors",
-      ...files,
-      `${guard}/${canaries.file}`,
-    ];
-    const env = { ...session.baseEnv, ...launchEnv };
-    record.lockLaunches.push({ group: group.id, argv: ["pytest", ...args], nproc: group.nproc, env });
+    const args = argumentsOf(group, tests, canaries, { repository, probes, guard });
+    const env = environmentOf(group, session.baseEnv, input.gpus);
+    record.lockLaunches.push({ group: group.id, argv: commandOf(group, tests, args), nproc: group.nproc, env });
     input.onProgress?.({
       type: "launch-started",
       launch: index,
@@ -217,6 +275,7 @@ class Run {
       deadlineMs,
       signal: input.signal,
       observer: meter.observer,
+      suspects,
       onTestDone: (id, status, rank) => {
         if (purpose !== "verdict") return;
         this.done += 1;
@@ -226,9 +285,15 @@ class Run {
     });
     if (watched !== null) await this.compareFiles(watched, index);
     const measures = await meter.end(launched);
-    const launch = { ...launched.launch, ...(purpose === "verdict" ? {} : { purpose }), usage: launchUsage(measures) };
+    const launch = {
+      ...launched.launch,
+      ...(purpose === "verdict" ? {} : { purpose }),
+      ...(relaunch === 0 ? {} : { relaunch }),
+      usage: launchUsage(measures),
+    };
     const result: MeasuredLaunch = { ...launched, launch, measures };
     this.take(result, purpose);
+    record.infra ??= reasonOf(await input.host.end());
     input.onProgress?.({
       type: "launch-finished",
       launch: index,
@@ -276,13 +341,12 @@ class Run {
   }
 }
 
-/** Fixed for every launch, so that a replay gives the same order of sets and the same hashes. */
-export const launchEnv = {
-  PYTHONHASHSEED: "0",
-  PYTHONUNBUFFERED: "1",
-  PYTEST_DISABLE_PLUGIN_AUTOLOAD: "1",
-  OMP_NUM_THREADS: "1",
-} as const;
+/** Without a sandbox what the candidate wrote there would be in gold's way. */
+async function emptyTemporaryFolder({ sandboxed, baseEnv }: ExecutorSession): Promise<void> {
+  if (sandboxed || baseEnv.TMPDIR === undefined) return;
+  await rm(baseEnv.TMPDIR, { recursive: true, force: true });
+  await mkdir(baseEnv.TMPDIR, { recursive: true });
+}
 
 const isUnderTests = (path: string, task: LoadedTask): boolean =>
   task.manifest.task.protectedPaths.some((entry) => entry.endsWith("/") && path.startsWith(entry));

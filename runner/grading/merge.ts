@@ -2,18 +2,19 @@ import type { RankOutcome, Resource, TestOutcome } from "@/lib/contract/result";
 import type { ManifestTest } from "@/lib/contract/task";
 import type { OutcomeStatus } from "@/lib/contract/vocabulary";
 import { classify, isCommunicationFailure } from "@/lib/taxonomy/classify";
-import type { TimedOutcome } from "./launch";
+import type { TimedOutcome } from "./launch-record";
 
 /** A rank that died is known to be dead a little later than its peers see the connection close. */
 const exitNoticeS = 1;
 
 const isFailure = (status: OutcomeStatus): boolean =>
   status !== "passed" && status !== "skipped" && status !== "not-run";
-const isSymptom = ({ outcome }: TimedOutcome): boolean =>
-  outcome.status !== "crashed" &&
-  outcome.status !== "hung" &&
-  outcome.failure !== null &&
-  isCommunicationFailure(outcome.failure);
+/** What torch's watchdog ends a process with, when a collective that a peer never joined runs into its time-out. */
+const watchdogMessage = /Watchdog caught collective operation timeout|c10::Dist(?:Backend|Network|Store)Error/;
+const isSymptom = ({ outcome: { status, failure } }: TimedOutcome): boolean => {
+  if (failure === null || status === "hung") return false;
+  return status === "crashed" ? watchdogMessage.test(failure.message) : isCommunicationFailure(failure);
+};
 
 /**
  * The rank whose failure explains the others': the earliest by wall clock. A rank that hung failed when it was ended,
@@ -24,7 +25,7 @@ function findRoot(failures: readonly TimedOutcome[]): TimedOutcome | null {
   const hasCause = failures.some(cause);
   const timeOf = (entry: TimedOutcome): number => {
     const at = entry.failedAt ?? Infinity;
-    if (entry.outcome.status === "crashed") return at - exitNoticeS;
+    if (entry.outcome.status === "crashed" && !isSymptom(entry)) return at - exitNoticeS;
     if (entry.outcome.status === "hung" && !hasCause) return -Infinity;
     return at;
   };

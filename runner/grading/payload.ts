@@ -131,6 +131,9 @@ async function writeLaunch(target: string, index: number, launched: MeasuredLaun
     await put(target, `ranks/${base}/rank-${rank}.stdout.log`, redact(output?.stdout.toString("utf8") ?? ""));
     await put(target, `ranks/${base}/rank-${rank}.stderr.log`, redact(output?.stderr.toString("utf8") ?? ""));
   }
+  for (const { rank, name, text } of launched.evidence) {
+    await put(target, `ranks/${base}/rank-${rank}/${name}`, redact(text));
+  }
 }
 
 function resourcesOf(launch: Launch, launched: MeasuredLaunch): unknown {

@@ -133,6 +133,19 @@ export class RankRecord {
     });
   }
 
+  /** Whether any code of the candidate or of a test can have been loaded. */
+  get hasLoaded(): boolean {
+    return this.collecting !== null || this.collected !== null || this.collectErrors.length > 0;
+  }
+
+  /** The phase that an item is in, as far as the rank reported it. */
+  phaseOf(id: string): FailureDetail["phase"] {
+    const item = this.items.get(id);
+    if (item === undefined) return "launch";
+    const over = new Set(item.reports.map(({ phase }) => phase));
+    return over.has("call") ? "teardown" : over.has("setup") ? "call" : "setup";
+  }
+
   /** Whether the rank reported this item to its end. */
   isDone(id: string): boolean {
     return this.items.get(id)?.endedAt != null;

@@ -20,9 +20,20 @@ const tokenPatterns = [
 export type Redactor = (text: string) => string;
 
 /** Keys under which a document holds text that somebody wrote; ids, enums, digests and names stand under others. */
-const textKeys = new Set(["message", "evidence", "file", "function", "argv", "env", "path", "what", "extra"]);
+const textKeys = new Set([
+  "message",
+  "evidence",
+  "excerpt",
+  "file",
+  "function",
+  "argv",
+  "env",
+  "path",
+  "what",
+  "extra",
+]);
 /** What the contract allows at most, since a mark may be longer than what it replaces. */
-const longest: Record<string, number | undefined> = { message: 20_000, code: 400 };
+const longest: Record<string, number | undefined> = { message: 20_000, excerpt: 4000, code: 400 };
 
 /**
  * A document's copy whose free texts were redacted: messages, evidence, frames and command lines. Keys and any other

@@ -44,8 +44,6 @@ const harnessNames = new Set([
   "sitecustomize.py",
   "usercustomize.py",
   "pytest.py",
-  "infradev_report.py",
-  "infradev_launch.py",
 ]);
 const harnessFolders = new Set(["_pytest", "pytest", "pluggy"]);
 
@@ -53,7 +51,12 @@ const harnessFolders = new Set(["_pytest", "pytest", "pluggy"]);
 function isHarness(path: string): boolean {
   const parts = path.split("/");
   const name = parts.at(-1) ?? "";
-  return harnessNames.has(name) || name.endsWith(".pth") || parts.slice(0, -1).some((part) => harnessFolders.has(part));
+  return (
+    harnessNames.has(name) ||
+    /^infradev_\w+\.py$/.test(name) ||
+    name.endsWith(".pth") ||
+    parts.slice(0, -1).some((part) => harnessFolders.has(part))
+  );
 }
 
 /**

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Launch } from "@/lib/contract/result";
 import { launcherFolder } from "../executors/python-folder";
-import { launchEnv } from "../grading/groups";
+import { launchEnv } from "../grading/launch-plan";
 import type { PythonRuntime } from "../grading/python-runtime";
 import type { Workspace } from "../grading/workspace";
 import { capture } from "../processes/capture";

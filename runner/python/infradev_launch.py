@@ -2,14 +2,16 @@
 
 Reads one JSON line from standard input::
 
-    {"nproc", "ranked", "cwd", "path": [...], "args": [...], "fds": [[event, stdout, stderr], ...], "control": fd,
+    {"nproc", "launcher": "ranks" | "torchrun" | "pytest" | "script", "private_network": bool, "cwd", "path": [...],
+     "args": [...], "fds": [[event, stdout, stderr], ...], "control": fd,
      "limits": {"data_bytes": n | null, "processes": n | null}}
 
-and writes one JSON line per event to the control descriptor: ready, exit (rank, code or signal, time, usage), end.
-Each rank is a fork of this process, which has loaded Python, pytest and the plugin and nothing of the candidate; it
-gets its own descriptors only. Later lines on standard input: ``dump`` (each rank prints its stacks to its stderr),
-``kill``; the end of standard input counts as ``kill``. No process of the launch outlives this one where the system
-can adopt orphans (Linux).
+and writes one JSON line per event to the control descriptor: ready, exit (rank, code or signal, time, usage), evidence
+(a part of a file that a framework left), dumped, end. Each rank is a fork of this process, which has loaded Python,
+pytest and the plugin and nothing of the candidate; it gets its own descriptors only. Later lines on standard input:
+``dump`` (each rank prints its stacks to its stderr, and its flight recorder writes what it has), ``kill``; the end of
+standard input counts as ``kill``. No process of the launch outlives this one where the system can adopt orphans
+(Linux), and no rank outlives it anywhere on Linux.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import faulthandler
 import importlib
 import json
 import os
+import random
 import resource
 import selectors
 import signal
@@ -28,8 +31,11 @@ import time
 
 import _pytest.config
 import infradev_report
+import infradev_script
 import pytest
+from infradev_evidence import Evidence
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -54,17 +60,39 @@ def _preload() -> None:
             continue
 
 
-def _after_standard_library() -> int:
-    """Where folders of the candidate belong on sys.path: behind Python's own modules, before installed packages."""
-    standard = os.path.dirname(os.path.abspath(os.__file__))
-    own = [at for at, entry in enumerate(sys.path) if entry == standard or os.path.basename(entry) == "lib-dynload"]
-    return max(own, default=-1) + 1
+_FIRST_PORT = 20_000
 
 
-def _free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def _reserve_port(private: bool) -> tuple[int, socket.socket | None]:
+    """A port for rank 0's store, and what keeps other launches of this host from choosing it too.
+
+    In a network of its own any port is free. Elsewhere a port below those that the kernel gives to connections is
+    taken, so that none of them can take it before rank 0 does; a name in the abstract namespace, which ends with this
+    process, marks it as taken among launches.
+    """
+    if private:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1], None
+    try:
+        with open("/proc/sys/net/ipv4/ip_local_port_range") as bounds:
+            ceiling = int(bounds.read().split()[0])
+    except (OSError, ValueError):
+        ceiling = 32_768
+    first = min(_FIRST_PORT, max(1_024, ceiling - 8_192))
+    choice = random.SystemRandom()
+    for _ in range(500):
+        port = choice.randrange(first, max(first + 1, ceiling))
+        mark = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            if sys.platform == "linux":
+                mark.bind(f"\0infradev-port-{port}")
+            with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+                probe.bind(("127.0.0.1", port))
+            return port, mark
+        except OSError:
+            mark.close()
+    raise SystemExit(f"no free port between {first} and {ceiling}")
 
 
 def _read_spec() -> tuple[dict, bytes]:
@@ -87,8 +115,43 @@ def _close_others(keep: set[int]) -> None:
         os.closerange(low + 1, high)
 
 
-def _become_rank(spec: dict, rank: int, port: int) -> None:
+def _rank_variables(spec: dict, rank: int, port: int) -> dict[str, str]:
+    """The contract of torch's `env://`, and for programs started the way torchrun starts them the rest of torchrun's."""
+    if spec["launcher"] == "pytest":
+        return {}
+    nproc = str(spec["nproc"])
+    variables = {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": nproc,
+        "LOCAL_WORLD_SIZE": nproc,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+    if spec["launcher"] == "ranks":
+        return variables
+    return {
+        **variables,
+        "GROUP_RANK": "0",
+        "GROUP_WORLD_SIZE": "1",
+        "ROLE_NAME": "default",
+        "ROLE_RANK": str(rank),
+        "ROLE_WORLD_SIZE": nproc,
+        "TORCHELASTIC_RUN_ID": "infradev",
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "TORCHELASTIC_MAX_RESTARTS": "0",
+        # No agent serves a store here: rank 0 does, as without torchrun.
+        "TORCHELASTIC_USE_AGENT_STORE": "False",
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
+    }
+
+
+def _become_rank(spec: dict, rank: int, port: int, evidence: dict[str, str]) -> None:
     """Turns this fork into a rank: its own descriptors, environment, limits and import path."""
+    launcher = os.getppid()
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != launcher:
+        os._exit(1)
     event, stdout, stderr = spec["fds"][rank]
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -111,19 +174,12 @@ def _become_rank(spec: dict, rank: int, port: int) -> None:
     if limits["processes"] is not None:
         resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"], limits["processes"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if spec["ranked"]:
-        os.environ.update(
-            RANK=str(rank),
-            LOCAL_RANK=str(rank),
-            WORLD_SIZE=str(spec["nproc"]),
-            LOCAL_WORLD_SIZE=str(spec["nproc"]),
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=str(port),
-        )
+    os.environ.update(_rank_variables(spec, rank, port))
+    os.environ.update(evidence)
     os.environ["PYTHONPATH"] = os.pathsep.join([*spec["path"], os.path.dirname(os.path.abspath(__file__))])
     os.chdir(spec["cwd"])
     infradev_report.start(event)
-    at = _after_standard_library()
+    at = infradev_script.after_standard_library()
     sys.path[at:at] = spec["path"]
     sys.argv = ["pytest", *spec["args"]]
 
@@ -155,6 +211,8 @@ class _Launch:
         self._commands = commands
         self._control = spec["control"]
         self._ranks: dict[int, int] = {}
+        self._evidence = Evidence(spec["nproc"])
+        self._dumping = False
 
     def _say(self, event: str, **fields) -> None:
         line = json.dumps({"event": event, "time": time.time(), **fields}).encode() + b"\n"
@@ -168,14 +226,17 @@ class _Launch:
         os.set_blocking(wake_write, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-        port = _free_port()
+        port, mark = _reserve_port(self._spec["private_network"])
         for rank in range(self._spec["nproc"]):
+            kept = {} if self._spec["launcher"] == "pytest" else self._evidence.variables(rank)
             pid = os.fork()
             if pid == 0:
                 signal.set_wakeup_fd(-1)
                 os.close(wake_read)
                 os.close(wake_write)
-                _become_rank(self._spec, rank, port)
+                if mark is not None:
+                    mark.close()
+                _become_rank(self._spec, rank, port, kept)
                 return rank
             self._ranks[pid] = rank
         for descriptors in self._spec["fds"]:
@@ -187,7 +248,7 @@ class _Launch:
         selector.register(wake_read, selectors.EVENT_READ)
         self._obey(b"")
         while self._ranks:
-            for key, _ in selector.select(timeout=1.0):
+            for key, _ in selector.select(timeout=0.05 if self._dumping else 1.0):
                 if key.fd == wake_read:
                     try:
                         os.read(wake_read, 4_096)
@@ -201,14 +262,29 @@ class _Launch:
                     continue
                 self._obey(part)
             self._reap()
+            if self._dumping and self._evidence.is_ready():
+                self._dumping = False
+                self._hand_over()
+                self._say("dumped")
         self._end_orphans()
+        self._hand_over()
+        self._evidence.remove()
         self._say("end")
         return None
+
+    def _hand_over(self) -> None:
+        for part in self._evidence.parts():
+            self._say("evidence", **part)
 
     def _obey(self, received: bytes) -> None:
         *lines, self._commands = (self._commands + received).split(b"\n")
         for line in lines:
-            self._signal(signal.SIGUSR1 if line == b"dump" else signal.SIGKILL)
+            if line != b"dump":
+                self._signal(signal.SIGKILL)
+                continue
+            self._signal(signal.SIGUSR1)
+            self._dumping = True
+            self._evidence.ask(self._ranks.values())
 
     def _signal(self, number: int) -> None:
         for pid in self._ranks:
@@ -260,6 +336,8 @@ def _main() -> int:
     rank = _Launch(spec, commands).run()
     if rank is None:
         return 0
+    if spec["launcher"] == "script":
+        return infradev_script.run(spec["path"])
     _prctl(_PR_SET_DUMPABLE, 1)
     return int(pytest.main(list(spec["args"]), plugins=[infradev_report]))
 

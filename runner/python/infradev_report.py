@@ -23,7 +23,6 @@ import hashlib
 import hmac
 import inspect
 import json
-import linecache
 import math
 import os
 import resource as _rusage
@@ -35,10 +34,12 @@ from contextlib import contextmanager
 import _pytest.python
 import _pytest.reports
 import _pytest.runner
+import infradev_children
 import pluggy._callers
 import pluggy._hooks
 import pytest
 from _pytest.assertion.rewrite import _rewrite_test
+from infradev_exceptions import CHECK_ATTRIBUTE, MAX_MESSAGE, describe
 
 PROPERTIES = (
     "value",
@@ -49,11 +50,6 @@ PROPERTIES = (
     "resource.traffic",
     "condition",
 )
-
-_MAX_MESSAGE = 8_000
-_MAX_FRAMES = 60
-_MAX_CODE = 400
-_CHECK_ATTRIBUTE = "__infradev_check__"
 
 _active_checks: list[str] = []
 
@@ -70,9 +66,9 @@ def checks(property: str):
     try:
         yield
     except BaseException as error:
-        if getattr(error, _CHECK_ATTRIBUTE, None) is None:
+        if getattr(error, CHECK_ATTRIBUTE, None) is None:
             try:
-                setattr(error, _CHECK_ATTRIBUTE, property)
+                setattr(error, CHECK_ATTRIBUTE, property)
             except Exception:
                 pass  # an exception class with slots keeps the test's declared property
         raise
@@ -196,6 +192,13 @@ class _Session:
                 return prefix + relative + ("::" + rest if rest else "")
         return path + ("::" + rest if rest else "")
 
+    def path_of(self, test_id: str) -> str:
+        """The file of a test that is a program."""
+        for prefix, root in self.roots:
+            if test_id.startswith(prefix):
+                return os.path.join(root, test_id[len(prefix) :])
+        return test_id
+
     def item_id(self, item) -> str:
         return self.test_id(str(item.path), item.nodeid.partition("::")[2]) if self.roots else item.nodeid
 
@@ -252,10 +255,11 @@ class _Session:
 
 
 def _own_code() -> frozenset:
-    """Code objects of this module: nothing else has a reason to write an event."""
+    """Code objects of this module and of the one that runs programs: nothing else has a reason to write an event."""
     global _code
     if _code is None:
-        functions = [*globals().values(), *vars(_Session).values()]
+        scripts = sys.modules.get("infradev_script")
+        functions = [*globals().values(), *vars(_Session).values(), *(vars(scripts).values() if scripts else ())]
         wrapped = [getattr(function, "__wrapped__", function) for function in functions]
         _code = frozenset(code for code in (getattr(function, "__code__", None) for function in wrapped) if code)
     return _code
@@ -362,6 +366,18 @@ def start(fd: int) -> int | None:
     return _session.rank
 
 
+def session() -> _Session:
+    """The channel that ``start`` opened."""
+    assert _session is not None
+    return _session
+
+
+def relay(session) -> None:
+    """Sends what probes record to an object with ``current`` and ``emit``, in a process that has no channel itself."""
+    global _session
+    _session = session
+
+
 def _emit_start() -> None:
     assert _session is not None
     _session.emit(
@@ -386,57 +402,6 @@ def _start_from_environment() -> None:
         rank = os.environ.get("RANK")
         _session.rank = int(rank) if rank is not None and rank.isdigit() else None
         _emit_start()
-
-
-def _type_name(cls: type) -> str:
-    module = getattr(cls, "__module__", None)
-    return cls.__qualname__ if module in (None, "builtins") else f"{module}.{cls.__qualname__}"
-
-
-def _text(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except BaseException as second:
-        text = f"<message could not be made: {type(second).__name__}>"
-    if len(text) > _MAX_MESSAGE:
-        text = text[:_MAX_MESSAGE] + f" ... [{len(text) - _MAX_MESSAGE} characters cut]"
-    return text
-
-
-_MACHINERY = tuple(
-    os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (_pytest.runner, pluggy._hooks)
-)
-
-
-def _frames(traceback) -> list[dict]:
-    frames = []
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        file = code.co_filename
-        if not file.startswith(_MACHINERY) and file != __file__:
-            text = linecache.getline(file, traceback.tb_lineno).strip()
-            frames.append(
-                {
-                    "file": file,
-                    "line": traceback.tb_lineno or 0,
-                    "function": getattr(code, "co_qualname", code.co_name)[:200],
-                    "code": text[:_MAX_CODE] or None,
-                }
-            )
-        traceback = traceback.tb_next
-    return frames[-_MAX_FRAMES:]
-
-
-def _exception(error: BaseException | None) -> dict | None:
-    if error is None:
-        return None
-    return {
-        "type": _type_name(type(error))[:300],
-        "mro": [_type_name(cls)[:300] for cls in type(error).__mro__ if cls is not object],
-        "message": _text(error),
-        "frames": _frames(error.__traceback__),
-        "check": getattr(error, _CHECK_ATTRIBUTE, None),
-    }
 
 
 def _collection_cause(error: BaseException | None) -> BaseException | None:
@@ -464,7 +429,7 @@ def pytest_load_initial_conftests(early_config):
             "collect_error",
             path=os.path.dirname(_session.test_id(str(path), "")) if path is not None else "",
             outcome="failed",
-            exception=_exception(_collection_cause(error)),
+            exception=describe(_collection_cause(error)),
         )
 
 
@@ -489,7 +454,7 @@ def pytest_make_collect_report(collector):
         "collect_error",
         path=_session.test_id(str(path), "") if path is not None else "",
         outcome=report.outcome,
-        exception=_exception(_collection_cause(error)),
+        exception=describe(_collection_cause(error)),
     )
 
 
@@ -508,6 +473,7 @@ def pytest_collection_modifyitems(config, items):
         if dropped:
             config.hook.pytest_deselected(items=dropped)
     _session.record_tests(items, config)
+    infradev_children.watch({str(item.path) for item in items})
     _session.emit("collected", ids=[_session.item_id(item) for item in items], extra=extra[:2_000])
 
 
@@ -518,6 +484,7 @@ def pytest_runtest_protocol(item):
         _session.verify_integrity()
         _session.verify_tests(item)
         _session.verify_meters()
+        infradev_children.begin()
         print(f"\n=== {_session.current}", flush=True)
         _session.emit("test_start", id=_session.current)
     yield
@@ -565,14 +532,18 @@ def pytest_runtest_makereport(item, call):
     if error is not None and verdict == "passed":
         verdict = "failed"
         _session.emit("integrity", what=f"report of {_session.item_id(item)}")
+    exception = describe(error) if verdict != "passed" else None
+    unfinished = infradev_children.verdict() if call.when == "call" and verdict == "passed" else None
+    if unfinished is not None:
+        verdict, exception = unfinished[0], _child_exception(unfinished[1])
     _session.emit(
         "report",
         id=_session.item_id(item),
         phase=call.when,
         outcome=verdict,
         duration=call.duration,
-        exception=_exception(error) if verdict != "passed" else None,
-        message=str(report.longrepr)[:_MAX_MESSAGE] if error is None and verdict == "failed" else None,
+        exception=exception,
+        message=str(report.longrepr)[:MAX_MESSAGE] if error is exception is None and verdict == "failed" else None,
         xfail=hasattr(report, "wasxfail"),
         peak_rss_kb=_peak_rss_kb(),
         gpu_memory=_gpu_memory() if call.when == "call" else None,
@@ -605,6 +576,18 @@ def _gpu_memory() -> dict | None:
         return None
 
 
+def _child_exception(message: str) -> dict:
+    """Why a test that passed by itself did not: one of its child processes did not do its work."""
+    names = [cls.__name__ for cls in ChildProcessError.__mro__ if cls is not object]
+    return {"type": names[0], "mro": names, "message": message, "frames": [], "check": None}
+
+
+def peak_child_rss_kb() -> int:
+    """Peak of the largest child process that has ended."""
+    peak = _rusage.getrusage(_rusage.RUSAGE_CHILDREN).ru_maxrss
+    return peak // 1024 if sys.platform == "darwin" else peak
+
+
 def _peak_rss_kb() -> int:
     peak = _rusage.getrusage(_rusage.RUSAGE_SELF).ru_maxrss
     return peak // 1024 if sys.platform == "darwin" else peak
@@ -614,6 +597,7 @@ def _peak_rss_kb() -> int:
 def pytest_sessionfinish(exitstatus):
     if _session is not None:
         _session.verify_integrity()
+        infradev_children.end()
         _session.emit("session_finish", exitstatus=int(exitstatus))
 
 

@@ -9,13 +9,14 @@ import { capture } from "../processes/capture";
 import { pythonSource } from "../python/sources";
 import { applyPatch, copyBase, layOver } from "./checkout";
 import { gitTreeOid, listFiles } from "./files";
+import { findLimitFaults } from "./limit-lint";
 import { loadTask, type Prompt, readTask, type TaskSource, testFileOf } from "./load";
 import { addedLines, findLeaks, hasWord, type LeakReport } from "./prompt-lint";
 import { descriptionOf } from "./upstream/layer-paths";
 import type { Mirrors } from "./upstream/mirrors";
 import { provideSources } from "./upstream/sources";
 
-type CheckRule = "sources" | "symbols" | "solution" | "ids" | "digests" | "official" | "patches" | "probes";
+type CheckRule = "sources" | "symbols" | "solution" | "ids" | "digests" | "official" | "patches" | "probes" | "limits";
 /** An error refuses the task; a warning is for its author to judge. */
 type Finding = { rule: CheckRule; level: "error" | "warning"; message: string; where: string; remedy: string };
 export type CheckReport = {
@@ -238,6 +239,8 @@ async function checkIds(task: TaskSource, python: string, checkout: string, plug
   const everywhere = new Set<string>();
   for (const group of task.metadata.groups) {
     const listed = Object.entries(task.testsFile.tests).flatMap(([id, test]) => (test.group === group.id ? [id] : []));
+    // A program is its own id: that its file is there was checked when the task was read.
+    if (group.launcher === "script") continue;
     const files = [...new Set(listed.map(testFileOf))];
     const ranks = Array.from({ length: group.nproc }, (_, rank) => rank);
     for (const rank of ranks) {
@@ -284,6 +287,16 @@ async function checkDigests(task: TaskSource): Promise<Finding[]> {
     findings.push({ rule: "digests", level: "error", message: error.message, where: "tests/files.sha256", remedy });
   });
   return findings;
+}
+
+function checkLimits(task: TaskSource): Finding[] {
+  return findLimitFaults(task.testsFile, task.metadata.groups).map(({ id, message, remedy }) => ({
+    rule: "limits",
+    level: "error",
+    message,
+    where: `tests/tests.json#tests[${id}].limit`,
+    remedy,
+  }));
 }
 
 function checkOfficial(task: TaskSource): Finding[] {
@@ -357,7 +370,7 @@ async function checkWithoutSources(task: TaskSource, cause: InfraDevError): Prom
     const remedySeal = `run: runner task seal ${task.dir}`;
     findings.push({ rule: "digests", level: "error", message: sealed.message, where: task.dir, remedy: remedySeal });
   }
-  findings.push(...checkOfficial(task), ...checkProbes(task));
+  findings.push(...checkOfficial(task), ...checkProbes(task), ...checkLimits(task));
   return reportOf(task, findings, {});
 }
 
@@ -436,7 +449,7 @@ export async function checkTask(dir: string, options: { python: string; mirrors?
       collectedIds = ids.collected;
       findings.push(...ids.findings);
     }
-    findings.push(...(await checkDigests(task)), ...checkOfficial(task), ...checkProbes(task));
+    findings.push(...(await checkDigests(task)), ...checkOfficial(task), ...checkProbes(task), ...checkLimits(task));
     return reportOf(task, findings, { probeSymbols, promptOverlap: overlap, collectedIds, patches: patches.length });
   } finally {
     await rm(work, { recursive: true, force: true });

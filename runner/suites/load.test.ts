@@ -117,11 +117,34 @@ describe("a malformed task", () => {
       "slug",
     ],
     [
-      "a launcher that cannot be run",
+      "a launcher that is none",
       "task.toml",
-      (t) => t.replace('launcher = "ranks"', 'launcher = "torchrun"'),
-      "task.launcher-unsupported",
+      (t) => t.replace('launcher = "ranks"', 'launcher = "mpirun"'),
+      "task.invalid",
       "groups.0.launcher",
+    ],
+    [
+      "programs that share a launch",
+      "task.toml",
+      (t) =>
+        t.replace('launcher = "ranks"', 'launcher = "script"').replace('isolation = "test"', 'isolation = "group"'),
+      "task.isolation",
+      "groups.0.isolation",
+    ],
+    [
+      "a pytest node id where programs run",
+      "task.toml",
+      (t) =>
+        t.replace('launcher = "ranks"', 'launcher = "script"').replace('isolation = "group"', 'isolation = "test"'),
+      "task.test-id",
+      "tests.json",
+    ],
+    [
+      "a variable that is the grader's own",
+      "task.toml",
+      (t) => t.replace('launcher = "ranks"', 'launcher = "ranks"\nenv = { NCCL_P2P_DISABLE = "1", MASTER_PORT = "1" }'),
+      "task.env-refused",
+      "groups.0.env.MASTER_PORT",
     ],
     ["a base that is not there", "task.toml", (t) => t.replace("../base", "../bas"), "task.base-missing", "base_path"],
     ["JSON that does not parse", "tests/tests.json", (t) => t.slice(0, -2), "task.json-syntax", "tests.json"],

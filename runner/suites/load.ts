@@ -4,7 +4,6 @@ import { parse as parseToml, TomlError } from "smol-toml";
 import type { z } from "zod";
 import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
 import {
-  type Group,
   type InterfaceEntry,
   interfacesFileSchema,
   type Manifest,
@@ -18,8 +17,12 @@ import {
 } from "@/lib/contract/task";
 import type { PromptCondition } from "@/lib/contract/vocabulary";
 import { compareBytes, digestFiles, listFiles, type SourceFile, sha256Hex } from "./files";
+import { checkGroups, checkTestId, testFileOf } from "./group-rules";
+
 import { baseLayer, goldOf, mutantPatchOf, type UpstreamSource } from "./upstream/layer-paths";
 import { describedElsewhere, officialSources, readUpstream } from "./upstream/read";
+
+export { testFileOf } from "./group-rules";
 
 export type Prompt = { condition: PromptCondition; default: boolean; file: string; text: string; sha256: string };
 /** A wrong patch: `number` and `name` come from its file name `<number>-<name>.patch`. */
@@ -145,42 +148,6 @@ export async function readSuiteFile(dir: string): Promise<SuiteFile> {
   return suite;
 }
 
-function checkGroups(groups: readonly Group[], where: string): void {
-  for (const [index, group] of groups.entries()) {
-    const field = `${where}#metadata.infradev.groups.${index}`;
-    if (groups.findIndex((other) => other.id === group.id) !== index) {
-      throw invalid(
-        "task.duplicate-group",
-        `group '${group.id}' is declared twice`,
-        field,
-        "each group id once",
-        "rename one",
-      );
-    }
-    if (group.launcher === "torchrun" || group.launcher === "script") {
-      throw invalid(
-        "task.launcher-unsupported",
-        `group '${group.id}' asks for the launcher '${group.launcher}', which this runner does not support yet`,
-        `${field}.launcher`,
-        "this runner launches 'ranks' and 'pytest'",
-        "use launcher 'ranks' (one pytest process per rank)",
-      );
-    }
-    if (group.launcher === "pytest" && group.nproc !== 1) {
-      throw invalid(
-        "task.nproc",
-        `group '${group.id}' asks for ${group.nproc} processes of the launcher 'pytest'`,
-        `${field}.nproc`,
-        "the launcher 'pytest' starts one process",
-        "set nproc = 1, or use launcher 'ranks'",
-      );
-    }
-  }
-}
-
-/** The file part of a test id. */
-export const testFileOf = (id: string): string => id.split("::", 1)[0] ?? id;
-
 async function checkTests(task: Omit<TaskSource, "goldPath" | "mutants">): Promise<void> {
   const { testsFile, metadata, baseDir } = task;
   const where = join(task.dir, "tests/tests.json");
@@ -221,15 +188,6 @@ async function checkTests(task: Omit<TaskSource, "goldPath" | "mutants">): Promi
         "add it to one of them",
       );
     }
-    if (file === id) {
-      throw invalid(
-        "task.test-id",
-        `'${id}' is no pytest node id`,
-        at,
-        "an id is <file>::<name>",
-        "write the id as pytest --collect-only prints it",
-      );
-    }
     if ((test.kind === "probe") !== file.startsWith("probes/")) {
       throw invalid(
         "task.test-kind",
@@ -262,6 +220,7 @@ async function checkTests(task: Omit<TaskSource, "goldPath" | "mutants">): Promi
         `use one of: ${[...groups.keys()].join(", ")}`,
       );
     }
+    checkTestId(id, group, at);
     if (kinds.get(group.id) !== undefined && kinds.get(group.id) !== test.kind) {
       throw invalid(
         "task.group-mixed",
