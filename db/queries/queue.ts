@@ -16,10 +16,24 @@ export interface ClaimedJob {
   taskId: number;
 }
 
+/** GPUs of a host that its active leases hold: those whose launches are not over. */
+async function countGpusOut(tx: SqlRunner, hostId: string): Promise<number> {
+  const [row] = await tx<{ out: number }[]>`
+    select coalesce(sum(task.gpus_grade), 0)::int as out
+    from lease join job on job.id = lease.job_id join task on task.id = job.task_id
+    where lease.host_id = ${hostId} and lease.state = 'active'
+      and lease.job_state in ('leased', 'preparing', 'running')`;
+  return row?.out ?? 0;
+}
+
 /**
  * Grants the oldest due job of the highest priority that the host can run, or null. Concurrent claims never get the
  * same job (FOR UPDATE SKIP LOCKED). Within two minutes of becoming due, a job that failed on a host waits for another
  * one that has been seen lately. A host that is not trusted serves its own organization only.
+ *
+ * A job gets as many GPUs as its task asks for, out of those that the host reports as free; what its other leases hold
+ * is never given twice. The oldest job that needs more than is free, and not more than the host can give once its
+ * leases end, has what is free reserved for it: jobs behind it that need GPUs wait, those that need none do not.
  */
 export async function claimJob(
   sql: postgres.Sql,
@@ -36,8 +50,16 @@ export async function claimJob(
 ): Promise<ClaimedJob | null> {
   if (params.gradingDigests.length === 0) return null;
   return sql.begin(async (tx) => {
+    // One claim of a host after the other, so that each counts what the one before it took.
+    const [host] = await tx<{ gpus: number }[]>`
+      select jsonb_array_length(facts -> 'gpus') as gpus from host where id = ${params.hostId} for no key update`;
+    const out = await countGpusOut(tx, params.hostId);
+    const owned = Math.max(host?.gpus ?? 0, params.freeGpus);
+    const free = Math.max(0, Math.min(params.freeGpus, owned - out));
+    const servable = free + out;
     const [job] = await tx<{ id: string; attemptId: string; taskId: number }[]>`
-      select job.id, job.attempt_id as "attemptId", job.task_id as "taskId"
+      with due as not materialized (
+      select job.id, job.priority, job.created_at, task.gpus_grade as gpus
       from job
       join task on task.id = job.task_id
       join attempt on attempt.id = job.attempt_id
@@ -50,7 +72,6 @@ export async function claimJob(
         and (host.trusted_at is not null or host.organization_id = submission.organization_id)
         and submission.withdrawn_at is null
         and task.grading_digest = any(${params.gradingDigests as string[]})
-        and task.gpus_grade <= ${params.freeGpus}
         and (task.gpus_grade > 0 or task.ranks <= ${params.cpuRanks})
         and (
           job.avoid_host_id is distinct from host.id
@@ -61,6 +82,16 @@ export async function claimJob(
               and other.last_seen_at > now() - interval '2 minutes'
           )
         )
+      )
+      select job.id, job.attempt_id as "attemptId", job.task_id as "taskId"
+      from job join due on due.id = job.id
+      where job.state = 'queued' and due.gpus <= ${free}
+        and (due.gpus = 0 or not exists (
+          select 1 from due large
+          where large.gpus > ${free} and large.gpus <= ${servable}
+            and (large.priority > due.priority
+              or (large.priority = due.priority and (large.created_at, large.id) < (due.created_at, due.id)))
+        ))
       order by job.priority desc, job.created_at, job.id
       limit 1
       for update of job skip locked`;

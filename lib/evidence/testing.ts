@@ -168,6 +168,7 @@ function outcomeOf(test: ManifestTest, status: OutcomeStatus, nproc: number, lau
 
 /** A result that fits the manifest, with the statuses that are asked for. */
 function makeTestResult(manifest: Manifest, overrides: TestPayloadOverrides = {}): Result {
+  const gpus = manifest.profile?.gpus ?? manifest.task.gpusGrade;
   const launches: Launch[] = manifest.groups.map((group) => ({
     group: group.id,
     launcher: group.launcher,
@@ -178,6 +179,7 @@ function makeTestResult(manifest: Manifest, overrides: TestPayloadOverrides = {}
     durationMs: 2000,
     killed: null,
     exits: Array.from({ length: group.nproc }, (_, rank) => ({ rank, code: 0, signal: null })),
+    ...(gpus === 0 ? {} : { gpus: Array.from({ length: gpus }, (_, index) => `GPU-synthetic-${index}`) }),
   }));
   const status = overrides.status ?? "completed";
   const tests = manifest.tests.map((test) => {

@@ -43,12 +43,21 @@ export type TestHost = { row: HostRow; signer: Signer };
 const promptText = "synthetic prompt";
 
 /** The suite's tasks, `synthetic-task-1` and so on. */
-function makeTestManifests(count: number): Manifest[] {
+function makeTestManifests(count: number, gpus: readonly number[]): Manifest[] {
   return Array.from({ length: count }, (_, index) => {
     const base = makeTestManifest();
     return {
       ...base,
-      task: { ...base.task, slug: `synthetic-task-${index + 1}`, title: `Synthetic task ${index + 1}` },
+      task: {
+        ...base.task,
+        slug: `synthetic-task-${index + 1}`,
+        title: `Synthetic task ${index + 1}`,
+        gpusGrade: gpus[index] ?? base.task.gpusGrade,
+      },
+      // The first test needs all of the task's GPUs.
+      tests: base.tests.map((test, at) =>
+        at === 0 ? { ...test, needs: { ...test.needs, gpus: gpus[index] ?? test.needs.gpus } } : test,
+      ),
       digests: {
         prompts: { interface: createHash("sha256").update(promptText).digest("hex") },
         grading: createHash("sha256").update(`grading ${index}`).digest("hex"),
@@ -57,7 +66,11 @@ function makeTestManifests(count: number): Manifest[] {
   });
 }
 
-export async function startTestServer(serverUrl: string, options: { tasks?: number } = {}): Promise<TestServer> {
+/** `gpus`: how many the standard launch of each task has, none by default. */
+export async function startTestServer(
+  serverUrl: string,
+  options: { tasks?: number; gpus?: readonly number[] } = {},
+): Promise<TestServer> {
   const testDatabase = await createTestDatabase(serverUrl);
   const dataDir = await mkdtemp(join(tmpdir(), "infradev-server-"));
   const expired: string[] = [];
@@ -67,7 +80,7 @@ export async function startTestServer(serverUrl: string, options: { tasks?: numb
     serverName: "synthetic.test",
     expireTags: (tags) => expired.push(...tags),
   });
-  const manifests = makeTestManifests(options.tasks ?? 1);
+  const manifests = makeTestManifests(options.tasks ?? 1, options.gpus ?? []);
   const pack: PackedSuite = {
     format: "infradev-suite/1",
     suite: {
@@ -109,7 +122,7 @@ export async function startTestServer(serverUrl: string, options: { tasks?: numb
 /** Registers a host as a runner does. Each one has its own operator unless one is named. */
 export async function addTestHost(
   server: TestServer,
-  options: { trusted?: boolean; organization?: string } = {},
+  options: { trusted?: boolean; organization?: string; gpus?: number } = {},
 ): Promise<TestHost> {
   const { signer } = await generateKeyPair();
   const slug = options.organization ?? `operator-${signer.keyid.slice(0, 8)}`;
@@ -124,7 +137,15 @@ export async function addTestHost(
     spki: toBase64(signer.spki),
     proof: toBase64(await signer.sign(utf8(token))),
     runnerVersion: "0.0.0-synthetic",
-    host: testHost,
+    host: {
+      ...testHost,
+      gpus: Array.from({ length: options.gpus ?? 0 }, (_, index) => ({
+        uuid: `GPU-synthetic-${index}`,
+        model: "Synthetic",
+        memoryMb: 1024,
+        driver: "1.0",
+      })),
+    },
   });
   const row = (await listHosts(server.database.sql)).find((host) => host.id === registered.hostId);
   if (!row) throw new Error("the host was not registered");
@@ -143,11 +164,11 @@ export async function submitGold(server: TestServer): Promise<string> {
 }
 
 /** Claims a job without waiting and opens its signed spec; null where there is none. */
-export async function claimJobFor(server: TestServer, host: TestHost): Promise<JobSpec | null> {
+export async function claimJobFor(server: TestServer, host: TestHost, freeGpus = 0): Promise<JobSpec | null> {
   const request = claimRequestSchema.parse({
     waitSeconds: 0,
     runnerVersion: "0.0.0-synthetic",
-    freeGpuUuids: [],
+    freeGpuUuids: Array.from({ length: freeGpus }, (_, index) => `GPU-synthetic-${index}`),
     cpuRanks: 8,
     sandboxed: true,
     gradingDigests: server.manifests.map((manifest) => manifest.digests.grading),

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { findAttempt } from "@/db/queries/submissions";
 import { InfraDevError } from "@/lib/contract/errors";
+import { manifestForGpus } from "@/lib/contract/task";
 import { generateKeyPair } from "@/lib/evidence/keys";
 import { verifyBundle } from "@/lib/evidence/node/verify-bundle";
 import { testPatch } from "@/lib/evidence/testing";
@@ -10,6 +11,7 @@ import { findBundle, findEvidenceFile, readEvidence } from "../evidence";
 import { inclusionOf } from "../log/tree";
 import { announceBundle } from "../runners/bundle-upload";
 import { finish } from "../runners/finish";
+import { renew } from "../runners/renew";
 import {
   addTestHost,
   claimJobFor,
@@ -298,6 +300,31 @@ describe("a bundle is refused, and nothing changes, when", () => {
     manifest.tests = manifest.tests.slice(0, 2);
     const bundle = await makeBundleFor(server, host, job, { manifest });
     expect(await codeOf(deliver(server, host, job, bundle.path))).toBe("bundle.manifest-mismatch");
+  });
+
+  it("it was graded with fewer GPUs than the task's standard launch has", async () => {
+    await server.close();
+    server = await startTestServer(inject("testServerUrl"), { tasks: 1, gpus: [2] });
+    const host = await addTestHost(server, { gpus: 2 });
+    await submitGold(server);
+    const job = await claimJobFor(server, host, 2);
+    const [standard] = server.manifests;
+    if (!job || !standard) throw new Error("no job");
+    await renew(server, await leaseOf(server, job), { state: "running", progress: null });
+    const low = await makeBundleFor(server, host, job, { manifest: manifestForGpus(standard, 1) });
+    expect(await codeOf(deliver(server, host, job, low.path))).toBe("bundle.profile-below-standard");
+    // Claiming the standard profile for what was not required, or for launches that saw fewer, does not help.
+    const { profile: _profile, ...posing } = manifestForGpus(standard, 1);
+    const posed = await makeBundleFor(server, host, job, { manifest: posing });
+    expect(await codeOf(deliver(server, host, job, posed.path))).toBe("bundle.manifest-mismatch");
+    const blind = await makeBundleFor(server, host, job, {
+      editResult: (result) => {
+        for (const launch of result.launches) launch.gpus = launch.gpus?.slice(0, 1);
+      },
+    });
+    expect(await codeOf(deliver(server, host, job, blind.path))).toBe("bundle.launch-gpus");
+    const whole = await makeBundleFor(server, host, job);
+    expect((await deliver(server, host, job, whole.path)).verdict).toBe("accepted");
   });
 
   it("a key signed it that is registered nowhere", async () => {

@@ -16,7 +16,7 @@ import { bundlePaths, type DsseEnvelope, dssePayloadType, type PublishedKey } fr
 import { InfraDevError } from "@/lib/contract/errors";
 import type { FinishResponse } from "@/lib/contract/job";
 import { summarize } from "@/lib/contract/result";
-import type { Manifest } from "@/lib/contract/task";
+import { type Manifest, manifestForGpus } from "@/lib/contract/task";
 import type { GradingStatus, Tier } from "@/lib/contract/vocabulary";
 import { toHex, utf8 } from "@/lib/evidence/bytes";
 import { serializeEnvelope, signEnvelope } from "@/lib/evidence/dsse";
@@ -203,7 +203,9 @@ function gradedPart({ suite, task, digests, groups, tests }: Manifest) {
 
 /** Compares the manifest inside the bundle with the task's own, and the sums with what its outcomes add up to. */
 export function checkAgainstTask(contents: BundleContents, task: IngestTask): void {
-  const [difference] = differences(gradedPart(task.manifest), gradedPart(contents.manifest));
+  const { gpusGrade } = task.manifest.task;
+  const gpus = Math.min(contents.manifest.profile?.gpus ?? gpusGrade, gpusGrade);
+  const [difference] = differences(gradedPart(manifestForGpus(task.manifest, gpus)), gradedPart(contents.manifest));
   if (difference) {
     throw new InfraDevError("invalid", {
       code: "bundle.manifest-mismatch",
@@ -211,6 +213,25 @@ export function checkAgainstTask(contents: BundleContents, task: IngestTask): vo
       where: `${bundlePaths.manifest}#${difference.path}`,
       rule: "what a grading digest covers is the same in the bundle and on the server",
       remedy: `grade with suite ${task.suite} ${task.suiteVersion} as this server has it`,
+    });
+  }
+  if (gpus < gpusGrade) {
+    throw new InfraDevError("invalid", {
+      code: "bundle.profile-below-standard",
+      message: `was graded with ${gpus} GPUs, the task's standard launch has ${gpusGrade}`,
+      where: `${bundlePaths.manifest}#profile.gpus`,
+      rule: "what counts is graded with as many GPUs as the task asks for; with fewer, some of its tests were not required",
+      remedy: `grade on a host with ${gpusGrade} free GPUs; a bundle of fewer is for its maker's own use`,
+    });
+  }
+  const short = contents.result.launches.findIndex((launch) => (launch.gpus?.length ?? 0) !== gpus);
+  if (short >= 0) {
+    throw new InfraDevError("invalid", {
+      code: "bundle.launch-gpus",
+      message: `the launch saw ${contents.result.launches[short]?.gpus?.length ?? 0} GPUs, the task's standard launch has ${gpus}`,
+      where: `${bundlePaths.result}#launches.${short}.gpus`,
+      rule: "every launch of a grading sees as many GPUs as its manifest stands for",
+      remedy: "grade again with a current runner on a host with free GPUs",
     });
   }
   const [wrong] = differences(

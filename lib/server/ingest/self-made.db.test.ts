@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { InfraDevError } from "@/lib/contract/errors";
+import { manifestForGpus } from "@/lib/contract/task";
 import { type UploadFinishResponse, uploadAnnouncementText } from "@/lib/contract/upload";
 import { toBase64, utf8 } from "@/lib/evidence/bytes";
 import { generateKeyPair, type Signer } from "@/lib/evidence/keys";
@@ -96,6 +97,24 @@ describe("a self-made bundle", () => {
     const before = await count("entry");
     expect(await codeOf(send({ candidate: { ...testCandidate, ...change } }))).toBe("bundle.statement-form");
     expect([await count("entry"), await count("grading")]).toEqual([before, 0]);
+  });
+
+  it("of fewer GPUs than the standard launch has is refused, with the remedy", async () => {
+    await server.close();
+    server = await startTestServer(inject("testServerUrl"), { tasks: 1, gpus: [2] });
+    const file = `${server.dataDir}/vendor.pem`;
+    await writeFile(file, publicKeyPem(signer.spki));
+    await addVendorKey(server, {
+      file,
+      owner: "Vendor",
+      organization: { slug: "vendor", name: "Vendor" },
+      validUntil: null,
+    });
+    const [manifest] = server.manifests;
+    if (!manifest) throw new Error("the suite has no task");
+    expect(await codeOf(send({ manifest: manifestForGpus(manifest, 0) }))).toBe("bundle.profile-below-standard");
+    expect(await count("grading")).toBe(0);
+    expect(await send()).toMatchObject({ verdict: "accepted" });
   });
 
   it("whose suite version is no version is refused", async () => {

@@ -104,6 +104,60 @@ describe("claims", () => {
   });
 });
 
+describe("GPUs of a host", () => {
+  /** A suite with one task for each number of GPUs, whose jobs were queued in that order. */
+  const serve = async (gpus: readonly number[], owned: number) => {
+    await server.close();
+    server = await startTestServer(inject("testServerUrl"), { tasks: gpus.length, gpus });
+    host = await addTestHost(server, { gpus: owned });
+    await submitGold(server);
+    await server.database.sql`
+      update job set created_at = now() - interval '1 hour' + make_interval(secs => task_id)`;
+  };
+  const slugOf = async (freeGpus: number): Promise<number | null> => {
+    const job = await claimJobFor(server, host, freeGpus);
+    return job === null ? null : Number(job.task.slug.split("-").at(-1));
+  };
+  const endLeases = () => server.database.sql`update lease set state = 'finished' where state = 'active'`;
+
+  it("are offered jobs that fit, with as many as the task asks for", async () => {
+    await serve([2, 1], 2);
+    expect(await claimJobFor(server, host, 0)).toBeNull();
+    expect(await claimJobFor(server, host, 1)).toMatchObject({ task: { slug: "synthetic-task-2", gpus: 1 } });
+    await endLeases();
+    expect(await claimJobFor(server, host, 2)).toMatchObject({ task: { slug: "synthetic-task-1", gpus: 2 } });
+  });
+
+  it("are never given twice, whatever a claim says is free", async () => {
+    await serve([2, 2, 1, 1], 4);
+    // Two claims that were under way at once name the same free GPUs.
+    const claims = await Promise.all([slugOf(4), slugOf(4), slugOf(4)]);
+    expect(new Set(claims)).toEqual(new Set([1, 2, null]));
+    expect(await slugOf(4)).toBeNull();
+  });
+
+  it("are kept for the oldest job that needs more than is free, and not for one that never fits", async () => {
+    await serve([1, 8, 4, 1, 0], 4);
+    expect(await slugOf(4)).toBe(1);
+    // Task 2 needs more than this host has; task 3 gets the host's next four; task 4 waits behind it; task 5 needs none.
+    expect(await slugOf(3)).toBe(5);
+    expect(await slugOf(3)).toBeNull();
+    await endLeases();
+    expect(await slugOf(4)).toBe(3);
+    await endLeases();
+    expect(await slugOf(4)).toBe(4);
+  });
+
+  it("are free again once a job's launches are over", async () => {
+    await serve([2, 2], 2);
+    const job = await claimJobFor(server, host, 2);
+    if (!job) throw new Error("no job");
+    expect(await slugOf(2)).toBeNull();
+    await renew(server, await leaseOf(server, job), { state: "uploading", progress: null });
+    expect(await slugOf(2)).toBe(2);
+  });
+});
+
 describe("a lease", () => {
   it("that was never renewed is lost when it expires, and costs no retry", async () => {
     await submitGold(server);
