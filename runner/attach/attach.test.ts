@@ -96,7 +96,7 @@ describe("a runner against a server", () => {
     serveJobs(context, {
       mode: "drain",
       parallel: 1,
-      capacity: { freeGpuUuids: [], cpuRanks: 4, sandboxed: true, gradingDigests: [digest] },
+      capacity: async () => ({ freeGpuUuids: [], cpuRanks: 4, sandboxed: true, gradingDigests: [digest] }),
     });
 
   it("registers once, keeps key and registration private, and needs no token afterwards", async () => {
@@ -270,7 +270,7 @@ describe("a runner against a server", () => {
     const ends = await serveJobs(context, {
       mode: "once",
       parallel: 1,
-      capacity: { freeGpuUuids: [], cpuRanks: 4, sandboxed: true, gradingDigests: [digest] },
+      capacity: async () => ({ freeGpuUuids: [], cpuRanks: 4, sandboxed: true, gradingDigests: [digest] }),
     });
     expect(ends).toMatchObject([{ verdict: "undelivered" }]);
     const [ready] = await data.listJobs();

@@ -79,7 +79,8 @@ export type ServeOptions = {
   /** `once`: one job, then end. `drain`: until no job is offered. `serve`: until stopped. */
   mode: "once" | "drain" | "serve";
   parallel: number;
-  capacity: Omit<ClaimRequest, "waitSeconds" | "runnerVersion">;
+  /** What this host offers at this moment; asked before each claim. */
+  capacity: () => Promise<Omit<ClaimRequest, "waitSeconds" | "runnerVersion">>;
   claimWaitSeconds?: number;
 };
 
@@ -94,7 +95,7 @@ export async function serveJobs(context: JobContext, options: ServeOptions): Pro
   const worker = async (): Promise<void> => {
     while (!context.stop.aborted) {
       if (options.mode === "once" && taken > 0) return;
-      const job = await claimNext(context, { ...options.capacity, waitSeconds, runnerVersion });
+      const job = await claimNext(context, { ...(await options.capacity()), waitSeconds, runnerVersion });
       if (job === "stopped") return;
       if (job === null) {
         if (options.mode === "drain") return;

@@ -6,8 +6,10 @@ import { ensureRegistered, type ServeOptions, serveJobs } from "../attach/attach
 import type { GradeJob, JobEnd } from "../attach/job";
 import { parseServerUrl, ServerApi } from "../attach/server-api";
 import { RunnerData } from "../attach/state";
-import { listGpus } from "../doctor/gpus";
 import { checkBwrap } from "../executors/bwrap";
+import { canServe } from "../gpus/for-task";
+import { GpuPool } from "../gpus/pool";
+import { describeQuarantine } from "../gpus/quarantine";
 import { describeProgress, gradeToBundle, type RunnerExecutor } from "../grade-to-bundle";
 import { collectHostFacts } from "../grading/host";
 import { ensurePython } from "../grading/python-runtime";
@@ -84,32 +86,48 @@ export function registerAttach(program: Command): void {
             `attached to ${server.origin} as '${registration.name}' (key ${registration.keyid.slice(0, 16)}…), ` +
               `${tasks.size} tasks, executor ${options.executor}`,
           );
+          const pool = new GpuPool({ what: "attach", onEvent: (event) => output.line(describeQuarantine(event)) });
+          const needsGpus = [...tasks.values()].some((task) => task.manifest.task.gpusGrade > 0);
+          const unserved = needsGpus ? await countUnserved(pool, tasks) : 0;
+          if (unserved > 0) {
+            output.line(
+              `${unserved} of them need GPUs that this host cannot give, and are not offered to it (runner doctor says why)`,
+            );
+          }
           const grade: GradeJob = async ({ spec, task, patch, workDir, out, signal: canceled, onProgress }) => {
-            const { result, bundle } = await gradeToBundle({
-              task,
-              patch,
-              candidate: spec.candidate,
-              gradingId: spec.gradingId,
-              attemptId: spec.attemptId,
-              lease: { id: spec.lease.id, nonce: spec.lease.nonce },
-              executor: options.executor,
-              python,
-              signer,
-              workDir: join(workDir, "grading"),
-              out,
-              signal: canceled,
-              onProgress: (event) => {
-                const text = describeProgress(event);
-                if (text !== null) onProgress(text);
-              },
-            });
-            const reason = result.reason === null ? null : `${result.reason.message} [${result.reason.code}]`;
-            return {
-              status: result.status,
-              reason,
-              summary: summarizeResult(result),
-              bundle: { path: bundle.path, sha256: bundle.sha256, bytes: bundle.bytes },
-            };
+            const minMemoryMb = task.metadata.min_gpu_memory_mb;
+            const { gpus } = spec.task;
+            const grant = gpus === 0 ? null : await pool.acquire(gpus, { minMemoryMb, signal: canceled });
+            try {
+              const { result, bundle } = await gradeToBundle({
+                task,
+                patch,
+                candidate: spec.candidate,
+                gradingId: spec.gradingId,
+                attemptId: spec.attemptId,
+                lease: { id: spec.lease.id, nonce: spec.lease.nonce },
+                executor: options.executor,
+                gpus: grant,
+                python,
+                signer,
+                workDir: join(workDir, "grading"),
+                out,
+                signal: canceled,
+                onProgress: (event) => {
+                  const text = describeProgress(event);
+                  if (text !== null) onProgress(text);
+                },
+              });
+              const reason = result.reason === null ? null : `${result.reason.message} [${result.reason.code}]`;
+              return {
+                status: result.status,
+                reason,
+                summary: summarizeResult(result),
+                bundle: { path: bundle.path, sha256: bundle.sha256, bytes: bundle.bytes },
+              };
+            } finally {
+              await grant?.release();
+            }
           };
           const mode: ServeOptions["mode"] = options.once ? "once" : options.drain ? "drain" : "serve";
           const ends = await serveJobs(
@@ -127,11 +145,15 @@ export function registerAttach(program: Command): void {
             {
               mode,
               parallel: options.parallel,
-              capacity: {
-                freeGpuUuids: ((await listGpus()) ?? []).map((gpu) => gpu.uuid),
-                cpuRanks: options.ranks,
-                sandboxed: options.executor !== "process",
-                gradingDigests: [...tasks.keys()],
+              capacity: async () => {
+                const gpus = needsGpus ? await pool.look() : null;
+                const servable = [...tasks].filter(([, task]) => gpus === null || canServe(task, gpus));
+                return {
+                  freeGpuUuids: (gpus?.free ?? []).map(({ uuid }) => uuid),
+                  cpuRanks: options.ranks,
+                  sandboxed: options.executor !== "process",
+                  gradingDigests: servable.map(([digest]) => digest),
+                };
               },
             },
           );
@@ -147,6 +169,11 @@ export function registerAttach(program: Command): void {
         }
       }),
     );
+}
+
+async function countUnserved(pool: GpuPool, tasks: ReadonlyMap<string, LoadedTask>): Promise<number> {
+  const gpus = await pool.look();
+  return [...tasks.values()].filter((task) => !canServe(task, gpus)).length;
 }
 
 function summarizeResult({ status, summary, durationMs }: Result): string {

@@ -2,10 +2,13 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Candidate, candidateSchema } from "@/lib/contract/bundle";
 import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
 import type { Result } from "@/lib/contract/result";
+import { acquireForTask, type GpuChoice } from "../gpus/for-task";
+import { GpuPool } from "../gpus/pool";
+import { describeQuarantine } from "../gpus/quarantine";
 import { describeProgress, gradeToBundle, type RunnerExecutor, runnerExecutors } from "../grade-to-bundle";
 import { startGuardian } from "../grading/guardian";
 import { ensurePython } from "../grading/python-runtime";
@@ -26,6 +29,7 @@ type GradeOptions = {
   reference?: string;
   suite?: string;
   executor: RunnerExecutor;
+  gpus: GpuChoice;
   out: string;
   key: string;
   candidate?: string;
@@ -38,6 +42,13 @@ export const executorOption = (): Option =>
   new Option("--executor <name>", "bwrap: sandbox without network; process: no isolation, for development")
     .choices([...runnerExecutors])
     .default("bwrap");
+
+const gpuChoice = (text: string): GpuChoice => {
+  const count = Number(text);
+  if (text === "auto") return "auto";
+  if (text.trim() !== "" && Number.isInteger(count) && count >= 0) return count;
+  throw new InvalidArgumentError("expected a whole number from 0 on, or auto");
+};
 
 /** The candidate that `--candidate` describes (JSON, or @file), what it leaves out filled in. */
 async function parseCandidate(
@@ -123,6 +134,7 @@ export function registerGrade(program: Command): void {
     .option("--reference <name>", "grade one of the task's own patches instead: gold, nop, mutant-<n>")
     .option("--suite <dir>", "suite that the task is of, where it is named by its slug")
     .addOption(executorOption())
+    .option("--gpus <n>", "GPUs of the launches; auto: as many as are free and the task asks for", gpuChoice, "auto")
     .option("--out <dir>", "where the bundle goes", ".data/gradings")
     .option("--key <file>", "key that signs (made where there is none)", join(defaultDataDir, "key.pem"))
     .addOption(mirrorOption())
@@ -157,6 +169,12 @@ export function registerGrade(program: Command): void {
         let latest = "starting";
         const show = (): void =>
           output.live(`${task.metadata.slug}  ${formatElapsed(performance.now() - startedMs)}  ${latest}`);
+        const pool = new GpuPool({
+          what: `grading ${gradingId}`,
+          onEvent: (event) => output.status(describeQuarantine(event)),
+        });
+        const { grant, profile } = await acquireForTask(pool, task, options.gpus, signal);
+        if (profile !== null) output.line(profile);
         const ticker = setInterval(show, 200);
         try {
           const { result, bundle } = await gradeToBundle({
@@ -167,6 +185,7 @@ export function registerGrade(program: Command): void {
             attemptId: null,
             lease: null,
             executor: options.executor,
+            gpus: grant,
             python,
             signer,
             workDir,
@@ -192,6 +211,7 @@ export function registerGrade(program: Command): void {
           return result.summary.resolved ? exitCodes.ok : exitCodes.failed;
         } finally {
           clearInterval(ticker);
+          await grant?.release();
           guardian.release();
         }
       }),

@@ -103,3 +103,9 @@ export class Quarantine {
     }
   }
 }
+
+/** A change of the quarantine as one line. */
+export const describeQuarantine = ({ type, entry }: QuarantineEvent): string =>
+  type === "quarantined"
+    ? `GPU in quarantine: ${entry.message} (${entry.uuid}); ${entry.remedy}`
+    : `GPU out of quarantine: ${entry.uuid} is healthy again`;

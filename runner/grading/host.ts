@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { arch, cpus, platform, release, totalmem } from "node:os";
 import type { HostFacts } from "@/lib/contract/result";
-import { listGpus } from "../doctor/gpus";
+import { discoverGpus, type Gpu } from "../gpus/discover";
 import { capture } from "../processes/capture";
 import type { PythonRuntime } from "./python-runtime";
 
@@ -17,13 +17,32 @@ async function output(program: string, args: readonly string[]): Promise<string 
 }
 
 async function gpuFacts(): Promise<Pick<HostFacts, "gpus" | "topology" | "cuda">> {
-  const gpus = (await listGpus()) ?? [];
-  if (gpus.length === 0) return { gpus: [], topology: null, cuda: null };
-  const banner = await output("nvidia-smi", []);
+  const discovery = await discoverGpus();
+  if (discovery.state !== "ok" || discovery.inventory.gpus.length === 0)
+    return { gpus: [], topology: null, cuda: null };
+  const { gpus, topology, cuda } = discovery.inventory;
+  return { gpus: gpus.map(factsOf), topology, cuda };
+}
+
+function factsOf({
+  uuid,
+  model,
+  memoryMb,
+  driver,
+  mig,
+  eccUncorrected,
+  numaNode,
+  pciBus,
+}: Gpu): HostFacts["gpus"][number] {
   return {
-    gpus,
-    topology: gpus.length > 1 ? await output("nvidia-smi", ["topo", "-m"]) : null,
-    cuda: /CUDA Version:\s*([\d.]+)/.exec(banner ?? "")?.[1] ?? null,
+    uuid,
+    model,
+    memoryMb,
+    driver,
+    ...(mig === null ? {} : { mig }),
+    ...(eccUncorrected === null ? {} : { eccUncorrected }),
+    ...(numaNode === null ? {} : { numaNode }),
+    ...(pciBus === null ? {} : { pciBus }),
   };
 }
 
