@@ -2,12 +2,26 @@ import { ScrollRegion } from "@/components/ui/scroll-region";
 import type { AttemptDetail } from "@/lib/contract/api";
 import { formatBytes, plural } from "@/lib/format/numbers";
 import { formatDuration } from "@/lib/format/times";
+import { purposeLabels } from "@/lib/prepare/labels";
 
 function exitsText(exits: AttemptDetail["launches"][number]["exits"]): string {
   if (exits.length === 0) return "—";
   const clean = exits.every((exit) => exit.code === 0);
   if (clean) return `all ${exits.length} with 0`;
   return exits.map((exit) => `rank ${exit.rank}: ${exit.signal ?? exit.code ?? "unknown"}`).join(", ");
+}
+
+type Launch = AttemptDetail["launches"][number];
+
+/** Peaks and bytes of a launch, in words; a dash where nothing was measured. */
+function tookText(usage: Launch["usage"]): string {
+  const mebibytes = (value: number) => formatBytes(value * 1024 * 1024);
+  const parts = [
+    usage?.gpuPeakMib == null ? null : `GPU ${mebibytes(usage.gpuPeakMib)}`,
+    usage?.hostPeakMib == null ? null : `host ${mebibytes(usage.hostPeakMib)}`,
+    usage?.transportBytes == null ? null : `${formatBytes(usage.transportBytes)} sent`,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? "—" : parts.join(", ");
 }
 
 /** Every launch with how it ended, and the logs of its ranks. */
@@ -35,6 +49,7 @@ export function LaunchTable({ detail }: { detail: AttemptDetail }) {
               <th scope="col" className="num">
                 Time
               </th>
+              <th scope="col">Peak memory, traffic</th>
               <th scope="col">Exits</th>
               <th scope="col">Logs</th>
             </tr>
@@ -48,11 +63,17 @@ export function LaunchTable({ detail }: { detail: AttemptDetail }) {
                   <th scope="row" className="num">
                     {index}
                   </th>
-                  <td>{launch.group}</td>
+                  <td>
+                    {launch.group}
+                    {launch.purpose === undefined || launch.purpose === "verdict" ? null : (
+                      <small>{purposeLabels[launch.purpose]}</small>
+                    )}
+                  </td>
                   <td>{launch.launcher}</td>
                   <td className="num">{launch.nproc}</td>
                   <td className="num">{launch.tests.length}</td>
                   <td className="num">{formatDuration(launch.durationMs)}</td>
+                  <td>{tookText(launch.usage)}</td>
                   <td>
                     {launch.killed ? <strong>killed: {launch.killed}; </strong> : null}
                     {exitsText(launch.exits)}

@@ -8,6 +8,7 @@ import {
   resourcesOf,
   splitTestId,
   testsOf,
+  usedOf,
   verdictOf,
   verdictSentence,
 } from "./attempt";
@@ -173,6 +174,46 @@ describe("frames, resources, names", () => {
     expect(
       resourcesOf(detailOf([outcomeOf("a", { resources: [{ ...resource, value: 0, limit: 0 }] })]))[0]?.valuePct,
     ).toBe(0);
+  });
+
+  it("holds the spread of the repeats in the bar, and none where they agree", () => {
+    const resource = {
+      name: "time",
+      rank: 0,
+      property: null,
+      value: 2,
+      limit: 4,
+      unit: "ratio",
+      repeats: 5,
+      met: true,
+    };
+    const [wide, agreed] = resourcesOf(
+      detailOf([
+        outcomeOf("a", {
+          resources: [
+            { ...resource, spread: { min: 1, max: 10 } },
+            { ...resource, spread: { min: 2, max: 2 } },
+          ],
+        }),
+      ]),
+    );
+    expect(wide?.spreadPct?.max).toBeCloseTo(100 / 1.15, 6);
+    expect(wide?.spreadPct?.min).toBeCloseTo(10 / 1.15, 6);
+    expect(agreed?.spreadPct).toBeNull();
+  });
+
+  it("lists what tests took where anything was measured", () => {
+    const nothing = {
+      wallClockS: null,
+      gpuPeakMib: null,
+      allocatorPeakMib: null,
+      hostPeakMib: null,
+      transportBytes: null,
+      nvlinkBytes: null,
+    };
+    const usage = { ...nothing, transportBytes: 0 };
+    const tests = [outcomeOf("a"), outcomeOf("b", { usage: nothing }), outcomeOf("c", { usage })];
+    expect(usedOf(detailOf(tests))).toEqual([{ testId: "c", usage }]);
   });
 
   it("splits a test's id into file and name", () => {

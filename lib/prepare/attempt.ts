@@ -1,5 +1,5 @@
 import type { AttemptDetail } from "@/lib/contract/api";
-import type { Frame, RankOutcome, Resource, TestOutcome } from "@/lib/contract/result";
+import type { Frame, RankOutcome, Resource, TestOutcome, Usage } from "@/lib/contract/result";
 import type { ManifestTest } from "@/lib/contract/task";
 import type { TaskVerdict, TestKind } from "@/lib/contract/vocabulary";
 import { countWord, plural } from "@/lib/format/numbers";
@@ -97,20 +97,33 @@ export interface ShownResource extends Resource {
   testId: string;
   valuePct: number;
   limitPct: number;
+  /** Least and greatest of the repeats, where they differ. */
+  spreadPct: { min: number; max: number } | null;
 }
 
 /** Every measured resource, the worst rank of a test first. */
 export function resourcesOf(detail: AttemptDetail): ShownResource[] {
   return detail.tests.flatMap((test) =>
     test.resources.map((resource) => {
-      const scale = 1.15 * Math.max(resource.value, resource.limit, Number.MIN_VALUE);
+      const { value, limit, spread } = resource;
+      const scale = 1.15 * Math.max(value, limit, spread?.max ?? 0, Number.MIN_VALUE);
+      const pctOf = (amount: number) => Math.max(0, (100 * amount) / scale);
+      const spreads = spread !== undefined && spread.min < spread.max;
       return {
         ...resource,
         testId: test.id,
-        valuePct: Math.max(0, (100 * resource.value) / scale),
-        limitPct: Math.max(0, (100 * resource.limit) / scale),
+        valuePct: pctOf(value),
+        limitPct: pctOf(limit),
+        spreadPct: spreads ? { min: pctOf(spread.min), max: pctOf(spread.max) } : null,
       };
     }),
+  );
+}
+
+/** Tests with what each took in the launch that decided it; those of which nothing was measured are left out. */
+export function usedOf(detail: AttemptDetail): { testId: string; usage: Usage }[] {
+  return detail.tests.flatMap(({ id, usage }) =>
+    usage !== undefined && Object.values(usage).some((value) => value !== null) ? [{ testId: id, usage }] : [],
   );
 }
 

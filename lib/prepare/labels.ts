@@ -1,6 +1,8 @@
 import type {
   Category,
   GradingStatus,
+  LaunchPurpose,
+  Meter,
   OutcomeStatus,
   PromptCondition,
   Property,
@@ -32,6 +34,24 @@ export const propertyLabels: Record<Property, string> = {
   "resource.speed": "speed",
   "resource.traffic": "traffic",
   condition: "condition",
+};
+
+/** Who measured a resource. */
+export const meterLabels: Record<Meter, string> = {
+  test: "the test itself",
+  "wall-clock": "the grader's clock",
+  "gpu-memory": "NVML",
+  "host-memory": "the kernel, of the whole launch",
+  transport: "the kernel, on loopback",
+  nvlink: "NVLink counters",
+  nccl: "NCCL's profiler",
+};
+
+export const purposeLabels: Record<LaunchPurpose, string> = {
+  verdict: "for the verdict",
+  profile: "to measure",
+  timing: "to take the time",
+  reference: "of the reference",
 };
 
 export const verdictLabels: Record<TaskVerdict, string> = {
