@@ -75,6 +75,12 @@ const isolation = [
   "--clearenv",
 ];
 
+/**
+ * The namespace's own /proc, its settings read-only: to the kernel a sandbox that root started still belongs to root,
+ * who may write them (`core_pattern` names a program that then runs outside of every sandbox).
+ */
+const ownProc = ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"];
+
 function unavailable(message: string, remedy: string): InfraDevError {
   return new InfraDevError("unavailable", {
     code: "executor.bwrap-unavailable",
@@ -96,7 +102,7 @@ export async function checkBwrap(): Promise<{ program: string; version: string }
   }
   const tried = await capture(
     program,
-    [...isolation, ...systemArguments([]), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "/bin/sh", "-c", ":"],
+    [...isolation, ...systemArguments([]), ...ownProc, "--dev", "/dev", "--tmpfs", "/tmp", "/bin/sh", "-c", ":"],
     { env: { PATH: "/usr/bin:/bin" }, timeoutMs: 20_000 },
   ).catch((cause: NodeJS.ErrnoException) => {
     throw unavailable(`bubblewrap cannot be started (${cause.code ?? cause.message})`, `mend or reinstall ${program}`);
@@ -164,8 +170,7 @@ async function startSandbox(
   const tmpfsBytes = String((request.memoryMb ?? 4096) * 1024 * 1024);
   const args = [
     ...isolation,
-    "--proc",
-    "/proc",
+    ...ownProc,
     "--dev",
     "/dev",
     "--size",
