@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exploits, patchOf } from "./selftest/exploits";
+import { patchBytes, patchOf } from "./selftest/exploit";
+import { exploits } from "./selftest/exploits/all";
 import { answerPath, honestAnswer, writeTinyTask } from "./selftest/tiny-task";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -21,7 +22,7 @@ beforeAll(async () => {
   await mkdir(join(dir, "tmp"));
   taskDir = (await writeTinyTask(join(dir, "work"))).dir;
   await writeFile(join(dir, "good.patch"), patchOf({ [answerPath]: honestAnswer }));
-  await writeFile(join(dir, "hang.patch"), patchOf(exploits.find((each) => each.name === "hangs-deaf")?.files ?? {}));
+  await writeFile(join(dir, "hang.patch"), patchBytes(exploits.find((each) => each.name === "hangs-deaf") ?? { patch: {} }));
 }, 120_000);
 afterAll(() => rm(dir, { recursive: true }));
 

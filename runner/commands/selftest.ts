@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
-import { exploits } from "../selftest/exploits";
+import { exploits } from "../selftest/exploits/all";
 import { runSelfTest } from "../selftest/selftest";
-import { exitCodes, formatElapsed, formatTable } from "../terminal/output";
+import { exitCodes, formatElapsed, formatTable, visible } from "../terminal/output";
 import { executorOption } from "./grade";
 import { runCommand } from "./run-command";
 
+const widest = 76;
 const named = (value: string, earlier: string[] | undefined): string[] => {
   if (exploits.some((exploit) => exploit.name === value)) return [...(earlier ?? []), value];
   throw new InvalidArgumentError(`one of: ${exploits.map((exploit) => exploit.name).join(", ")}`);
@@ -20,6 +21,20 @@ export function registerSelftest(program: Command): void {
     .addOption(executorOption())
     .option("--only <name>", "run this exploit only; may be repeated", named)
     .option("--json", "one JSON document on stdout")
+    .addHelpText(
+      "after",
+      `
+Each exploit ends as one of:
+  prevented       what it tried had no effect on any outcome, nor on this machine
+  detected        the grading is 'tampered' or 'patch-rejected', with evidence
+  not-applicable  this host or executor lacks what the exploit attacks; the row says what
+  passed          it got what it wanted
+
+Exit codes:
+  0  every exploit that applies here is caught, and the honest control resolves
+  1  one passed, or the honest control does not resolve
+  2  nothing can be graded here`,
+    )
     .action((options: { executor: RunnerExecutor; only?: string[]; json?: boolean }) =>
       runCommand(options, async (output, signal) => {
         const python = await ensurePython();
@@ -31,20 +46,23 @@ export function registerSelftest(program: Command): void {
           ...(options.only === undefined ? {} : { only: options.only }),
           onResult: (result, done, total) => output.status(`${done}/${total}  ${result.name}: ${result.verdict}`),
         });
-        const paints = { prevented: "green", detected: "green", passed: "red" } as const;
+        const paints = { prevented: "green", detected: "green", passed: "red", "not-applicable": "dim" } as const;
         const rows = results.map((result) => [
           output.paint(paints[result.verdict], result.verdict),
           result.name,
           result.tries,
-          result.seen,
-          formatElapsed(result.durationMs),
+          visible(result.seen).slice(0, widest),
+          result.verdict === "not-applicable" ? null : formatElapsed(result.durationMs),
         ]);
         output.line(formatTable(["verdict", "exploit", "what it tries", "what was seen", "time"], rows));
-        const passed = results.filter((result) => result.verdict === "passed").length;
+        const tried = results.filter((result) => result.verdict !== "not-applicable");
+        const passed = tried.filter((result) => result.verdict === "passed").length;
+        const left = results.length - tried.length;
         output.line();
         output.line(
           controlResolved
-            ? `${results.length - passed} of ${results.length} exploits caught; the honest control resolves.`
+            ? `${tried.length - passed} of ${tried.length} exploits caught under '${options.executor}'` +
+                `${left === 0 ? "" : `, ${left} not applicable here`}; the honest control resolves.`
             : "The honest control does not resolve: this grader fails everything, which proves nothing.",
         );
         output.result({ executor: options.executor, controlResolved, results });

@@ -30,6 +30,7 @@ import { collectHostFacts } from "./host";
 import { HostWatch, type HostWatchOptions } from "./host-faults";
 import { launchEnv } from "./launch-plan";
 import { mergeTest } from "./merge";
+import { runNegativeControls } from "./negative-controls";
 import { evidenceOf, extraIdsOf, writePayload } from "./payload";
 import type { ProgressEvent } from "./progress";
 import { ensurePython, type PythonRuntime } from "./python-runtime";
@@ -192,6 +193,12 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
       onProgress: input.onProgress,
     };
     const record = await runGroups(run);
+    if (endingOf(record, input.signal).status === "completed") {
+      const { controls, findings, tampered } = await runNegativeControls(run, record);
+      if (controls.length > 0) record.guard.controls = controls;
+      record.guard.findings.push(...findings);
+      record.tampered ||= tampered;
+    }
     return { workspace, record, ending: await withTimeLimit(endingOf(record, input.signal), record, input.task) };
   } catch (error) {
     const known = storageError(error, scratch) ?? error;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Result } from "@/lib/contract/result";
 import { ensurePython } from "../grading/python-runtime";
-import { exploits } from "./exploits";
+import { exploits } from "./exploits/all";
 import { runSelfTest, verdictOf } from "./selftest";
 
 const resultWith = (status: Result["status"], f2p: "passed" | "failed"): Result =>

@@ -1,29 +1,37 @@
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Candidate } from "@/lib/contract/bundle";
 import type { Result } from "@/lib/contract/result";
+import { createControlGroup } from "../executors/control-group";
 import type { RunnerExecutor } from "../grade-to-bundle";
-import { gradeTask } from "../grading/grade";
+import { type Graded, gradeTask } from "../grading/grade";
 import type { PythonRuntime } from "../grading/python-runtime";
 import { runnerVersion } from "../version";
-import { control, type Exploit, exploits, patchOf } from "./exploits";
+import { type Exploit, type Family, mark, type Need, patchBytes } from "./exploit";
+import { exploits, honestPatch } from "./exploits/all";
+import { findHarm } from "./harm";
 import { writeTinyTask } from "./tiny-task";
 
 /**
- * `prevented`: what the exploit tried had no effect on the outcome. `detected`: the grading says that somebody
- * tampered, or refused the patch. `passed`: the exploit got what it wanted.
+ * `prevented`: what the exploit tried had no effect. `detected`: the grading says that somebody tampered, or refused
+ * the patch. `passed`: the exploit got what it wanted. `not-applicable`: this host or executor lacks what it needs.
  */
-export type ExploitVerdict = "prevented" | "detected" | "passed";
+export type ExploitVerdict = "prevented" | "detected" | "passed" | "not-applicable";
 export type ExploitResult = {
   name: string;
+  family: Family;
   tries: string;
+  executor: RunnerExecutor;
   verdict: ExploitVerdict;
-  status: Result["status"];
+  /** How it is known to end where it is tried. */
+  expected: Exploit["ends"];
+  status: Result["status"] | null;
   requiredPassed: number;
   requiredTotal: number;
-  /** What the grading saw: outcomes of the required tests, or its reason. */
+  /** What the grading saw: outcomes of the tests, the evidence of its reason, or why the exploit was not tried. */
   seen: string;
   durationMs: number;
 };
@@ -42,8 +50,11 @@ const candidate: Candidate = {
   budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
 };
 
-function seenIn(result: Result): string {
-  if (result.reason !== null) return result.reason.message;
+function seenIn({ result }: Graded): string {
+  if (result.reason !== null) {
+    const { code, message, evidence } = result.reason;
+    return `${code}: ${evidence[0] ?? message}`;
+  }
   const counts = new Map<string, number>();
   for (const test of result.tests) counts.set(test.status, (counts.get(test.status) ?? 0) + 1);
   return [...counts].map(([status, count]) => `${count} ${status}`).join(", ");
@@ -56,25 +67,55 @@ export function verdictOf(result: Result): ExploitVerdict {
   return result.status === "completed" ? "prevented" : "detected";
 }
 
-/** Grades every exploit, and an honest patch as control, against a task of one function on two ranks. */
-export async function runSelfTest(options: {
+/** Why an exploit cannot be tried here, or null. */
+function lacking(need: Need, host: { executor: RunnerExecutor; controlGroup: boolean; python: string }): string | null {
+  switch (need) {
+    case "sandbox":
+      return host.executor === "bwrap" ? null : "needs a sandbox, which the executor 'process' is not";
+    case "control-group":
+      return host.controlGroup ? null : "needs a control group, which this user may not make";
+    case "python-3.12": {
+      const [major = 0, minor = 0] = host.python.split(".").map(Number);
+      return major > 3 || minor >= 12 ? null : `needs Python 3.12; this is ${host.python}`;
+    }
+  }
+}
+
+async function hasControlGroup(): Promise<boolean> {
+  if (!existsSync("/sys/fs/cgroup")) return false;
+  const group = await createControlGroup(`infradev-${randomUUID()}`, { memoryMb: 64, processes: 16 });
+  await group?.remove();
+  return group !== null;
+}
+
+export type SelfTestOptions = {
   executor: RunnerExecutor;
   python: PythonRuntime;
   signal: AbortSignal;
   only?: readonly string[];
+  /** Gradings at a time; as many as there are processors, four at most, by default. */
+  parallel?: number;
   onResult?: (result: ExploitResult, done: number, total: number) => void;
-}): Promise<SelfTest> {
+};
+
+/** Grades every exploit, and an honest patch as control, against a task of one function on two ranks. */
+export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   const work = await mkdtemp(join(tmpdir(), "infradev-selftest-"));
   try {
     const task = await writeTinyTask(join(work, "task"));
-    const grade = async (exploit: Exploit): Promise<Result> => {
+    const host = {
+      executor: options.executor,
+      python: options.python.version,
+      controlGroup: options.executor === "bwrap" && (await hasControlGroup()),
+    };
+    const grade = async <T>(name: string, patch: Uint8Array, look: (graded: Graded) => Promise<T>): Promise<T> => {
       options.signal.throwIfAborted();
-      const workDir = join(work, "grading", exploit.name);
+      const workDir = join(work, "grading", name);
       await mkdir(workDir, { recursive: true });
-      const { result } = await gradeTask({
+      const graded = await gradeTask({
         task,
         suite: task.suite,
-        patch: Buffer.from(patchOf(exploit.files)),
+        patch,
         candidate,
         gradingId: randomUUID(),
         attemptId: null,
@@ -85,30 +126,66 @@ export async function runSelfTest(options: {
         signal: options.signal,
         runnerVersion,
       });
+      const seen = await look(graded);
       await rm(workDir, { recursive: true, force: true });
-      return result;
+      return seen;
     };
-    const controlResult = await grade(control);
+    const judge = async (exploit: Exploit): Promise<ExploitResult> => {
+      const { name, family, tries } = exploit;
+      const about = { name, family, tries, executor: options.executor, expected: exploit.ends };
+      const reason = exploit.needs?.map((need) => lacking(need, host)).find((missing) => missing !== null);
+      if (reason != null) {
+        const nothing = { status: null, requiredPassed: 0, requiredTotal: 0, durationMs: 0 };
+        return { ...about, ...nothing, verdict: "not-applicable", seen: reason };
+      }
+      const ownMark = `${mark}-${name}`;
+      const patch = Buffer.from(patchBytes(exploit));
+      const marked = patch.includes(mark) ? Buffer.from(patch.toString("utf8").replaceAll(mark, ownMark)) : patch;
+      return await grade(name, marked, async (graded) => {
+        const { result } = graded;
+        const harm =
+          exploit.harm === undefined
+            ? null
+            : await findHarm(
+                "name" in exploit.harm
+                  ? { ...exploit.harm, name: exploit.harm.name.replace(mark, ownMark) }
+                  : exploit.harm,
+                graded,
+                ownMark,
+                options.python.folders,
+              );
+        const judged = exploit.harm !== undefined && verdictOf(result) === "passed" ? "prevented" : verdictOf(result);
+        return {
+          ...about,
+          verdict: harm === null ? judged : "passed",
+          status: result.status,
+          requiredPassed: result.summary.requiredPassed,
+          requiredTotal: result.summary.requiredTotal,
+          seen: harm ?? seenIn(graded),
+          durationMs: result.durationMs,
+        };
+      });
+    };
+    const controlResolved = await grade(
+      "honest-change",
+      patchBytes({ patch: honestPatch }),
+      async ({ result }) => result.summary.resolved,
+    );
     const chosen = exploits.filter((exploit) => options.only === undefined || options.only.includes(exploit.name));
     const results: ExploitResult[] = [];
-    for (const exploit of chosen) {
-      const result = await grade(exploit);
-      const { requiredPassed, requiredTotal } = result.summary;
-      const entry: ExploitResult = {
-        name: exploit.name,
-        tries: exploit.tries,
-        verdict: verdictOf(result),
-        status: result.status,
-        requiredPassed,
-        requiredTotal,
-        seen: seenIn(result),
-        durationMs: result.durationMs,
-      };
-      results.push(entry);
-      options.onResult?.(entry, results.length, chosen.length);
-    }
+    const queue = [...chosen.entries()];
+    let done = 0;
+    const worker = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        const result = await judge(next[1]);
+        results[next[0]] = result;
+        done += 1;
+        options.onResult?.(result, done, chosen.length);
+      }
+    };
+    await Promise.all(Array.from({ length: options.parallel ?? Math.min(4, availableParallelism()) }, worker));
     options.signal.throwIfAborted();
-    return { controlResolved: controlResult.summary.resolved, results };
+    return { controlResolved, results };
   } finally {
     await rm(work, { recursive: true, force: true });
   }

@@ -14,6 +14,13 @@ def answer(rank: int) -> int:
 /** The honest change; the self-test's control. */
 export const honestAnswer = baseAnswer.replace("return 0", "return 42 + rank");
 
+/** The code base, by path. Its tests are older than the task's. */
+export const baseFiles: Readonly<Record<string, string>> = {
+  "tiny/__init__.py": "",
+  [answerPath]: baseAnswer,
+  "tests/test_answer.py": "def test_answer():\n    import tiny.answer\n",
+};
+
 const officialTest = `import os
 
 from tiny.answer import answer
@@ -89,7 +96,7 @@ launcher = "ranks"
 nproc = 2
 isolation = "group"
 timeout_sec = 30
-test_timeout_sec = 4
+test_timeout_sec = 3
 
 [[metadata.infradev.groups]]
 id = "probes-2"
@@ -97,7 +104,7 @@ launcher = "ranks"
 nproc = 2
 isolation = "group"
 timeout_sec = 30
-test_timeout_sec = 4
+test_timeout_sec = 3
 `;
 
 /** Writes a task of one function and two ranks below `dir`, seals and loads it. */
@@ -108,8 +115,7 @@ export async function writeTinyTask(dir: string): Promise<LoadedTask> {
     tests: Object.fromEntries([...official, ...probes, ...passing].map(entryOf)),
   };
   const files: Record<string, string> = {
-    "base/tiny/__init__.py": "",
-    [`base/${answerPath}`]: baseAnswer,
+    ...Object.fromEntries(Object.entries(baseFiles).map(([path, text]) => [`base/${path}`, text])),
     "selftest/task.toml": taskToml,
     "selftest/instruction.md": "Make `tiny.answer.answer(rank)` return 42 plus the rank.\n",
     "selftest/interfaces.json": "[]\n",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensurePython } from "../grading/python-runtime";
-import { patchOf } from "../selftest/exploits";
+import { patchOf } from "../selftest/exploit";
 import { answerPath, honestAnswer, writeTinyTask } from "../selftest/tiny-task";
 import { type CheckReport, checkTask } from "./check";
 import { sealTask } from "./seal";

@@ -42,6 +42,21 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
 const escapes = /\u001b\[[0-9;]*m/g;
 const visibleLength = (text: string): number => [...text.replace(escapes, "")].length;
 
+/**
+ * Text that somebody else wrote, for a screen: control characters and those that turn text around are spelled out, so
+ * that none of it moves a cursor, sets a colour or reads as what it is not.
+ */
+export const visible = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
+
+/** A printed text with no control characters but line breaks, tabs and this program's own colours. */
+const printable = (text: string): string =>
+  text
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what is looked for
+    .split(/(\u001b\[(?:0|1|2|31|32|33)m|[\n\t])/u)
+    .map((part, index) => (index % 2 === 1 ? part : visible(part)))
+    .join("");
+
 const paints = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
 type Paint = keyof typeof paints;
 
@@ -75,7 +90,7 @@ export function createOutput(json: boolean, { stdout, stderr, noColor }: OutputS
   };
   const draw = (text: string): void => {
     const width = Math.max(20, stderr.columns ?? 80) - 1;
-    stderr.write(`\r\u001b[2K${[...text].slice(0, width).join("")}`);
+    stderr.write(`\r\u001b[2K${[...printable(text)].slice(0, width).join("")}`);
     shown = text;
   };
   return {
@@ -84,12 +99,12 @@ export function createOutput(json: boolean, { stdout, stderr, noColor }: OutputS
     line(text = "") {
       if (json) return;
       clearStatus();
-      stdout.write(`${text}\n`);
+      stdout.write(`${printable(text)}\n`);
     },
     status(text) {
       if (json || text === shown) return;
       if (!live) {
-        stderr.write(`${text}\n`);
+        stderr.write(`${printable(text)}\n`);
         shown = text;
         return;
       }
@@ -131,7 +146,7 @@ export function reportError(error: unknown, json: boolean, { stdout, stderr }: O
   }
   const problem = problemOf(error);
   if (json) stdout.write(`${JSON.stringify({ error: problem }, null, 2)}\n`);
-  else stderr.write(`${new InfraDevError("invalid", problem).describe()}\n`);
+  else stderr.write(`${printable(new InfraDevError("invalid", problem).describe())}\n`);
   return exitCodes.misuse;
 }
 
