@@ -26,11 +26,11 @@ export function chooseGpus(state: FreeGpus, count: number): string[] | null {
   const fitting = bySize.find((island) => island.length >= count);
   if (fitting !== undefined) return fromIsland(fitting, count, state, order);
   const chosen: string[] = [];
-  for (const island of bySize.reverse()) {
+  for (const island of bySize.sort((a, b) => b.length - a.length || first(a) - first(b))) {
     chosen.push(...fromIsland(island, Math.min(count - chosen.length, island.length), state, order));
     if (chosen.length === count) break;
   }
-  return chosen;
+  return chosen.sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
 }
 
 function fromIsland(
