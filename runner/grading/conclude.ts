@@ -187,7 +187,7 @@ class Conclusion {
 
   private interrupted(record: RankRecord, id: string, blamed: boolean): ReportedOutcome {
     const { kill, input } = this.watched;
-    const open = record.open?.id === id;
+    const open = record.open?.id === id && !record.waiting;
     const collecting = record.collected === null && (this.culprit?.collecting ?? false);
     if (!open && !blamed && !collecting) return notRun;
     const diedItself = record.exit !== null && !this.wasKilledByUs(record);

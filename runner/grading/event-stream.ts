@@ -71,6 +71,8 @@ export type RankPlan = {
   rank: number | null;
   /** Whether each rank waits before a test's call until the parent has read its meters. */
   gated?: boolean;
+  /** Whether each rank waits before each test until all of them are there. */
+  in_step?: boolean;
 };
 
 const macLength = 32;

@@ -42,10 +42,16 @@ class Watch {
   /** Whether the launcher itself said that the launch is over. */
   private ended: boolean = false;
   private onDumped: () => void = () => undefined;
+  /**
+   * Whether ranks begin each test together. Else a rank that failed one test would meet, with the next one's
+   * collectives, those that are still in it, and take a test with it that did not fail.
+   */
+  private readonly inStep: boolean;
 
   constructor(input: LaunchInput) {
     this.input = input;
-    const { nproc } = input.group;
+    const { nproc, launcher } = input.group;
+    this.inStep = nproc > 1 && launcher !== "script";
     this.streams = Array.from({ length: nproc }, () => new EventStream());
     this.ranks = Array.from({ length: nproc }, (_, rank) => new RankRecord(rank, this.startedMs, input.frames));
   }
@@ -67,6 +73,7 @@ class Watch {
           select: input.canaries.order,
           rank: ranked ? rank : null,
           gated: input.observer.gated,
+          in_step: this.inStep,
         }),
       ),
       memoryMb: input.memoryMb,
@@ -142,8 +149,25 @@ class Watch {
     const nowMs = performance.now();
     const done = record.apply(event, nowMs);
     this.input.observer.onEvent(rank, event, nowMs);
+    if (event.event === "test_start") record.waiting = this.inStep;
     if (done !== null) this.announce(done);
     this.watch();
+  }
+
+  /** Lets the ranks that wait before a test begin it, once every rank that is to run it waits there. */
+  private takeTurns(alive: readonly RankRecord[], nowMs: number): void {
+    const active = alive.filter((record) => !record.sessionFinished);
+    for (const record of active) {
+      const id = record.open?.id;
+      if (!record.waiting || id === undefined) continue;
+      const isPast = (other: RankRecord) =>
+        other.collected !== null && (!other.collected.includes(id) || other.isDone(id));
+      if (!active.every((other) => other.open?.id === id || isPast(other))) continue;
+      for (const other of active.filter((each) => each.waiting && each.open?.id === id)) {
+        other.begin(nowMs);
+        this.running?.release(other.rank);
+      }
+    }
   }
 
   private announce(id: string): void {
@@ -165,6 +189,7 @@ class Watch {
       if (now - this.everyExitMs > exitGraceMs) this.running?.signal("kill");
     }
     this.noteLoss(now);
+    if (this.inStep) this.takeTurns(alive, now);
     if (this.lostAtMs !== null && this.culprit !== null) {
       const waiting = alive.filter((record) => !this.isPast(record, this.culprit));
       if (alive.length > 0 && (waiting.length === 0 || now - this.lostAtMs > lostGraceMs)) this.end("rank-lost");
@@ -183,6 +208,7 @@ class Watch {
     for (const record of alive) {
       const sinceMs = record.open?.sinceMs ?? (record.collected === null ? this.startedMs : record.lastEventMs);
       const allowedMs = record.open ? limitMs : limitMs + startAllowanceMs;
+      if (record.waiting) continue;
       const overdue = record.sessionFinished ? now - record.lastEventMs > exitGraceMs : now - sinceMs > allowedMs;
       if (overdue && (earliest === null || sinceMs < earliest.sinceMs)) earliest = { record, sinceMs };
     }

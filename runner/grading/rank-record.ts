@@ -41,6 +41,8 @@ export class RankRecord {
   /** The file being collected: "" while the initial conftest files load, null before and after. */
   collecting: string | null = null;
   open: ItemRecord | null = null;
+  /** Whether the rank stands before the open item until the others are there too. */
+  waiting: boolean = false;
   exit: { code: number | null; signal: string | null; at: number } | null = null;
   peakRssKb = 0;
   userS = 0;
@@ -131,6 +133,13 @@ export class RankRecord {
       repeats: event.repeats,
       met: event.value <= event.limit,
     });
+  }
+
+  /** Lets the rank, which waits before an item, begin it: its time runs from now on. */
+  begin(nowMs: number): void {
+    this.waiting = false;
+    this.lastEventMs = nowMs;
+    if (this.open !== null) this.open.sinceMs = nowMs;
   }
 
   /** Whether any code of the candidate or of a test can have been loaded. */

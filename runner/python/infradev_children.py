@@ -14,15 +14,12 @@ import os
 import shutil
 import tempfile
 
+from infradev_exceptions import is_skip
+
 _start = multiprocessing.process.BaseProcess.start
 _files: frozenset[str] = frozenset()
 _folder: str | None = None
 _children: list[tuple[multiprocessing.process.BaseProcess, str, str]] = []
-
-
-def is_skip(error: BaseException) -> bool:
-    """Whether an exception is unittest's or pytest's way to skip a test."""
-    return any(cls.__name__ in ("SkipTest", "Skipped") for cls in type(error).__mro__)
 
 
 class Watched:

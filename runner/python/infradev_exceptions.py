@@ -14,9 +14,6 @@ import os
 import re
 import sys
 
-import _pytest.runner
-import pluggy._hooks
-
 CHECK_ATTRIBUTE = "__infradev_check__"
 MAX_MESSAGE = 8_000
 _MAX_FRAMES = 60
@@ -24,10 +21,18 @@ _MAX_CODE = 400
 _MAX_CAUSES = 3
 
 _OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_MACHINERY = (
-    *(os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (_pytest.runner, pluggy._hooks)),
-    _OWN_FOLDER,
-)
+
+
+def _is_machinery(file: str) -> bool:
+    """Whether a file is this grader's, pytest's or the interpreter's own."""
+    if file.startswith(("<frozen ", _OWN_FOLDER)):
+        return True
+    for name in ("_pytest", "pluggy"):
+        module = sys.modules.get(name)
+        if module is not None and file.startswith(os.path.dirname(module.__file__ or "") + os.sep):
+            return True
+    return False
+
 
 # Errors that a rank gets because another one is gone; of a group they explain the least.
 _SYMPTOMS = frozenset(
@@ -38,6 +43,11 @@ _SYMPTOMS = frozenset(
 def type_name(cls: type) -> str:
     module = getattr(cls, "__module__", None)
     return cls.__qualname__ if module in (None, "builtins") else f"{module}.{cls.__qualname__}"
+
+
+def is_skip(error: BaseException) -> bool:
+    """Whether an exception is unittest's or pytest's way to skip a test."""
+    return any(cls.__name__ in ("SkipTest", "Skipped") for cls in type(error).__mro__)
 
 
 def _clip(text: str) -> str:
@@ -62,7 +72,7 @@ def _frames(traceback) -> list[dict]:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         file = code.co_filename
-        if not file.startswith(_MACHINERY) and not file.startswith("<frozen "):
+        if not _is_machinery(file):
             line = traceback.tb_lineno or 0
             name = getattr(code, "co_qualname", code.co_name)
             frames.append(_frame(file, line, name, linecache.getline(file, line).strip()))
@@ -100,7 +110,7 @@ def parse_traceback(text: str) -> dict | None:
         "type": name[:300],
         "mro": _bases_of(name),
         "message": match[2] or "",
-        "frames": [frame for frame in frames if not frame["file"].startswith(_MACHINERY)][-_MAX_FRAMES:],
+        "frames": [frame for frame in frames if not _is_machinery(frame["file"])][-_MAX_FRAMES:],
     }
 
 

@@ -34,6 +34,7 @@ import infradev_report
 import infradev_script
 import pytest
 from infradev_evidence import Evidence
+from infradev_program import after_standard_library
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -179,7 +180,7 @@ def _become_rank(spec: dict, rank: int, port: int, evidence: dict[str, str]) -> 
     os.environ["PYTHONPATH"] = os.pathsep.join([*spec["path"], os.path.dirname(os.path.abspath(__file__))])
     os.chdir(spec["cwd"])
     infradev_report.start(event)
-    at = infradev_script.after_standard_library()
+    at = after_standard_library()
     sys.path[at:at] = spec["path"]
     sys.argv = ["pytest", *spec["args"]]
 

@@ -116,6 +116,7 @@ class _Session:
         self.select: list[str] | None = None
         self.rank: int | None = None
         self.gated = False
+        self.in_step = False
         if handshake:
             self._shake()
         os.set_inheritable(fd, False)
@@ -141,6 +142,7 @@ class _Session:
         self.select = plan["select"]
         self.rank = plan["rank"]
         self.gated = plan.get("gated", False)
+        self.in_step = plan.get("in_step", False)
 
     def emit(self, event: str, **fields) -> None:
         """Writes one event; a forked child writes none, since its parent's outcome is what counts."""
@@ -177,6 +179,14 @@ class _Session:
         if not self.gated or os.getpid() != self._pid:
             return
         self.emit("call_start", id=self.item_id(item))
+        self._await_line()
+
+    def await_turn(self) -> None:
+        """Before a test, where ranks go in step: waits until the parent has every rank of the launch there."""
+        if self.in_step and os.getpid() == self._pid:
+            self._await_line()
+
+    def _await_line(self) -> None:
         while True:
             try:
                 answer = os.read(self._fd, 1)
@@ -339,6 +349,7 @@ def _fingerprint() -> dict[str, tuple[int, int]]:
         (_Session, "verify_meters"),
         (_Session, "recorded"),
         (_Session, "await_gate"),
+        (_Session, "await_turn"),
         (sys.modules[__name__], "pytest_runtest_call"),
         (sys.modules[__name__], "check_resource"),
         (sys.modules[__name__], "checks"),
@@ -372,12 +383,6 @@ def session() -> _Session:
     return _session
 
 
-def relay(session) -> None:
-    """Sends what probes record to an object with ``current`` and ``emit``, in a process that has no channel itself."""
-    global _session
-    _session = session
-
-
 def _emit_start() -> None:
     assert _session is not None
     _session.emit(
@@ -391,6 +396,10 @@ def _emit_start() -> None:
 
 def _start_from_environment() -> None:
     global _session
+    program = sys.modules.get("infradev_program")
+    if program is not None:
+        _session = program.relay  # a program has no channel itself; its rank passes on what its probes record
+        return
     descriptor = os.environ.pop("INFRADEV_EVENT_FD", None)
     file = os.environ.pop("INFRADEV_EVENT_FILE", None)
     if descriptor is not None:
@@ -487,6 +496,7 @@ def pytest_runtest_protocol(item):
         infradev_children.begin()
         print(f"\n=== {_session.current}", flush=True)
         _session.emit("test_start", id=_session.current)
+        _session.await_turn()
     yield
     if _session is not None:
         _session.current = None

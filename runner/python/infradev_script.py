@@ -1,4 +1,4 @@
-"""Runs test programs on one rank: `tests/x.py` or `tests/x.sh`, each in a process of its own.
+"""Runs test programs on one rank: `tests/x.py` or `tests/x.sh`, each in a process of its own (infradev_program.py).
 
 The rank itself only watches. It holds the grader's channel and its key; the program never shares its memory, and cannot
 read it (it is not dumpable). A program is over with success where all of this holds:
@@ -21,7 +21,6 @@ import fcntl
 import hmac
 import json
 import os
-import runpy
 import secrets
 import select
 import signal
@@ -29,21 +28,11 @@ import socket
 import subprocess
 import sys
 import time
-import unittest
 
 import infradev_report
-from infradev_children import is_skip
-from infradev_exceptions import describe
 
 _MAX_MESSAGE_BYTES = 512 * 1024
 _SHELL = 'IFS= read -r infradev_nonce <&8; exec 8<&-; . "$1"; printf "%s\\n" "$infradev_nonce" >&9'
-
-
-def after_standard_library() -> int:
-    """Where folders of the candidate belong on sys.path: behind Python's own modules, before installed packages."""
-    standard = os.path.dirname(os.path.abspath(os.__file__))
-    own = [at for at, entry in enumerate(sys.path) if entry == standard or os.path.basename(entry) == "lib-dynload"]
-    return max(own, default=-1) + 1
 
 
 class _Program:
@@ -131,7 +120,7 @@ def _run_python(path: str, search_path: list[str]) -> dict:
     own = os.path.dirname(os.path.abspath(__file__))
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     process = subprocess.Popen(
-        [sys.executable, "-B", "-s", os.path.abspath(__file__), str(theirs.fileno())],
+        [sys.executable, "-B", "-s", os.path.join(own, "infradev_program.py"), str(theirs.fileno())],
         env=environment,
         pass_fds=(theirs.fileno(),),
         stdin=subprocess.DEVNULL,
@@ -240,82 +229,3 @@ def _clean_frame(frame: dict) -> dict:
         "function": str(frame.get("function"))[:400],
         "code": code[:400] if isinstance(code, str) else None,
     }
-
-
-def _ended_itself(error: SystemExit, program: str) -> bool:
-    """Whether a program's own file raised this exit, libraries between (unittest.main) allowed."""
-    frames = [frame for frame in describe(error)["frames"] if not _is_library(frame["file"])]
-    return bool(frames) and frames[-1]["file"] == program
-
-
-def _is_library(file: str) -> bool:
-    return file.startswith("<") or any(part in file for part in ("/site-packages/", "/dist-packages/", "/lib/python3."))
-
-
-class _Relay:
-    """Takes what the program's probes record and sends it to the rank."""
-
-    current = None
-
-    def __init__(self, say) -> None:
-        self._say = say
-
-    def emit(self, event: str, **fields) -> None:
-        fields.pop("id", None)
-        if event == "resource":
-            self._say(resource=fields)
-
-
-def _watch_skips() -> list[unittest.SkipTest]:
-    """Skips that unittest notes from now on: it ends with code 0 though it ran nothing."""
-    noted: list[unittest.SkipTest] = []
-    original = unittest.TestResult.addSkip
-
-    def add(result, test, reason) -> None:
-        noted.append(unittest.SkipTest(f"{test}: {reason}"))
-        original(result, test, reason)
-
-    unittest.TestResult.addSkip = add
-    return noted
-
-
-def _main() -> int:
-    """The program's own process: takes its order from the rank, runs the program, says how that ended."""
-    import faulthandler
-
-    channel = socket.socket(fileno=int(sys.argv[1]))
-    channel.set_inheritable(False)
-    order = json.loads(channel.makefile("rb").readline())
-    faulthandler.register(signal.SIGUSR1, file=2, all_threads=True, chain=False)
-    nonce, program, me = order.pop("nonce"), order["program"], os.getpid()
-
-    def say(**fields) -> None:
-        if os.getpid() == me:
-            channel.sendall(json.dumps({"nonce": nonce, **fields}).encode() + b"\n")
-
-    infradev_report.relay(_Relay(say))
-    own = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != own]
-    at = after_standard_library()
-    sys.path[at:at] = [os.path.dirname(program), *order["path"], own]
-    os.environ["PYTHONPATH"] = order["pythonpath"]
-    sys.argv = [program]
-    skips = _watch_skips()
-    try:
-        runpy.run_path(program, run_name="__main__")
-        say(end="skipped" if skips else "finished", exception=describe(skips[0]) if skips else None)
-    except SystemExit as error:
-        code = error.code if error.code is not None else 0
-        if os.getpid() == me and code == 0 and _ended_itself(error, program):
-            say(end="skipped" if skips else "finished", exception=describe(skips[0]) if skips else None)
-        elif os.getpid() == me:
-            say(end="exit" if code != 0 else "raised", exception=describe(error))
-        raise
-    except BaseException as error:
-        say(end="skipped" if is_skip(error) else "raised", exception=describe(error))
-        raise
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(_main())

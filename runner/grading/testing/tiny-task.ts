@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Candidate } from "@/lib/contract/bundle";
-import type { Isolation, ProbesVisibility } from "@/lib/contract/vocabulary";
+import type { Isolation, Launcher, ProbesVisibility } from "@/lib/contract/vocabulary";
 import { capture } from "../../processes/capture";
 import type { LoadedTask } from "../../suites/load";
 import { loadTask } from "../../suites/load";
@@ -10,11 +10,12 @@ import { sealTask } from "../../suites/seal";
 
 type TinyGroup = {
   id: string;
-  launcher?: "ranks" | "pytest";
+  launcher?: Launcher;
   nproc?: number;
   isolation?: Isolation;
   timeoutSec?: number;
   testTimeoutSec?: number;
+  env?: Record<string, string>;
 };
 
 export type TinyTask = {
@@ -28,6 +29,8 @@ export type TinyTask = {
   /** Files that the reference change changes; none by default. */
   gold?: Record<string, string | null>;
   probes?: ProbesVisibility;
+  /** Harbor's limit for the whole grading. */
+  verifierTimeoutSec?: number;
 };
 
 /** Writes a sealed one-task suite into a new temporary folder. `remove` deletes it. */
@@ -49,14 +52,17 @@ export async function writeTinyTask(
     await put(path.startsWith("probes/") ? `tasks/tiny/tests/${path}` : `tasks/tiny/tests/official/${path}`, content);
   }
   const groups = spec.groups.map(
-    ({ id, launcher = "ranks", nproc = 2, isolation = "group", timeoutSec = 60, testTimeoutSec = 20 }) => `
+    ({ id, launcher = "ranks", nproc = 2, isolation = "group", timeoutSec = 60, testTimeoutSec = 20, env = {} }) => `
 [[metadata.infradev.groups]]
 id = "${id}"
 launcher = "${launcher}"
 nproc = ${nproc}
 isolation = "${isolation}"
 timeout_sec = ${timeoutSec}
-test_timeout_sec = ${testTimeoutSec}`,
+test_timeout_sec = ${testTimeoutSec}
+env = { ${Object.entries(env)
+      .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
+      .join(", ")} }`,
   );
   await put(
     "tasks/tiny/task.toml",
@@ -81,6 +87,7 @@ id = "interface"
 file = "instruction.md"
 default = true
 ${groups.join("\n")}
+${spec.verifierTimeoutSec === undefined ? "" : `[verifier]\ntimeout_sec = ${spec.verifierTimeoutSec}`}
 [environment]
 memory_mb = 256
 `,
