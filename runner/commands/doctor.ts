@@ -32,6 +32,12 @@ export function registerDoctor(program: Command): void {
           if (check.remedy !== null) output.line(`${" ".repeat(31)}→ ${check.remedy}`);
         }
         output.line();
+        for (const { label, can, remedy } of examination.launches) {
+          output.line(
+            `${markOf(output, can ? "ok" : "note")}  can launch ${label}${remedy === null ? "" : `: no, ${remedy}`}`,
+          );
+        }
+        output.line();
         output.line(examination.can.sentence);
         output.result(examination);
         return examination.can.gradeSandboxed ? exitCodes.ok : exitCodes.failed;

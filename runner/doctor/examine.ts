@@ -3,13 +3,13 @@ import { access, mkdir, readFile, statfs } from "node:fs/promises";
 import { cpus, platform, tmpdir, totalmem } from "node:os";
 import { InfraDevError } from "@/lib/contract/errors";
 import { checkBwrap } from "../executors/bwrap";
-import { ensurePython, resolvePython } from "../grading/python-runtime";
+import { ensurePython, type PythonRuntime, resolvePython } from "../grading/python-runtime";
 import { capture } from "../processes/capture";
 import { formatBytes } from "../terminal/output";
-import { listGpus } from "./gpus";
+import { type CheckState, type Finding, missing, missingFor, note, ok } from "./finding";
+import { examineGpus, type GpuRow } from "./gpus";
+import { examineSuites, type SuiteRow } from "./suites";
 
-/** `ok`; `note`: absent and not needed for CPU ranks; `missing`: grading cannot run without it. */
-type CheckState = "ok" | "note" | "missing";
 type HostCheck = {
   id: string;
   label: string;
@@ -22,19 +22,13 @@ type HostCheck = {
 };
 export type Examination = {
   checks: HostCheck[];
+  gpus: GpuRow[];
+  suites: SuiteRow[];
+  /** Kinds of launches: whether they can be made here, and how to mend that. */
+  launches: { kind: "cpu-ranks" | "shared-gpu" | "several-gpus"; label: string; can: boolean; remedy: string | null }[];
   /** What this host can run, in words, and for programs. */
   can: { gradeSandboxed: boolean; gradeUnsandboxed: boolean; gpus: number; verify: boolean; sentence: string };
 };
-
-type Finding = Pick<HostCheck, "state" | "found" | "remedy"> & { code?: string; where?: string | null };
-const ok = (found: string): Finding => ({ state: "ok", found, remedy: null });
-const missing = (found: string, remedy: string): Finding => ({ state: "missing", found, remedy });
-const missingFor = ({ code, problem }: InfraDevError, otherwise: string): Finding => ({
-  ...missing(problem.message, problem.remedy ?? otherwise),
-  code,
-  where: problem.where ?? null,
-});
-const note = (found: string, remedy: string): Finding => ({ state: "note", found, remedy });
 
 const minimumNode = [20, 19] as const;
 const minimumGit = [2, 30] as const;
@@ -53,20 +47,20 @@ function examineNode(): Finding {
 
 async function examinePython(
   installPytest: boolean,
-): Promise<{ python: Finding; pytest: Finding; torch: Finding; usable: boolean }> {
+): Promise<{ python: Finding; pytest: Finding; torch: Finding; runtime: PythonRuntime | null }> {
   const torchNote = note("not installed", "needed by tasks that use torch only");
   try {
     const found = await (installPytest ? ensurePython() : resolvePython());
     const python = ok(`${found.version} (${found.executable}, from ${found.source})`);
     const torch = found.torch === null ? torchNote : ok(found.torch);
-    return { python, pytest: ok(found.pytest), torch, usable: true };
+    return { python, pytest: ok(found.pytest), torch, runtime: found };
   } catch (error) {
     if (!(error instanceof InfraDevError)) throw error;
     const finding = missingFor(error, "install Python 3.10 or newer with pytest");
     const aboutPytest = /pytest$|no-venv$|install$/.test(error.code);
     const python = aboutPytest ? ok(error.problem.where ?? "found") : finding;
     const pytest = aboutPytest ? finding : missing("no Python to look in", "install Python first");
-    return { python, pytest, torch: torchNote, usable: false };
+    return { python, pytest, torch: torchNote, runtime: null };
   }
 }
 
@@ -134,26 +128,17 @@ async function examineWritable(folder: string, another: string): Promise<Finding
   }
 }
 
-async function examineGpus(): Promise<{ finding: Finding; count: number }> {
-  const gpus = await listGpus();
-  if (gpus === null) {
-    return { finding: note("nvidia-smi is not here", "tasks that need GPUs are not offered to this host"), count: 0 };
-  }
-  if (gpus.length === 0)
-    return { finding: note("none", "tasks that need GPUs are not offered to this host"), count: 0 };
-  const models = new Map<string, number>();
-  for (const gpu of gpus) models.set(gpu.model, (models.get(gpu.model) ?? 0) + 1);
-  const text = [...models].map(([model, count]) => `${count} × ${model}`).join(", ");
-  return { finding: ok(`${text}, driver ${gpus[0]?.driver}`), count: gpus.length };
-}
-
 /**
  * Looks at everything that grading needs of this host. Starts nothing but what answers within seconds, unless pytest is
  * to be installed where only pytest is missing.
  */
 export async function examineHost(options: { dataDir: string; installPytest: boolean }): Promise<Examination> {
   const python = await examinePython(options.installPytest);
-  const gpus = await examineGpus();
+  const gpus = await examineGpus(python.runtime);
+  const suites = await examineSuites(
+    gpus.servable.map(({ memoryMb }) => memoryMb),
+    python.runtime?.executable ?? null,
+  );
   const entries: [string, string, Finding][] = [
     ["node", "Node.js", examineNode()],
     ["python", "Python", python.python],
@@ -167,7 +152,8 @@ export async function examineHost(options: { dataDir: string; installPytest: boo
     ["disk", "space for checkouts", await examineWritable(tmpdir(), "name another one with TMPDIR")],
     ["data", "data folder", await examineWritable(options.dataDir, "give another one with --data")],
     ["shm", "shared memory", await examineSpace("/dev/shm", sharedMemoryBytes, "mount /dev/shm with at least 64 MiB")],
-    ["gpus", "GPUs", gpus.finding],
+    ...gpus.findings,
+    ...suites.findings,
   ];
   const checks = entries.map(
     ([id, label, finding]): HostCheck => ({
@@ -181,13 +167,28 @@ export async function examineHost(options: { dataDir: string; installPytest: boo
   const isOk = (...ids: string[]) => ids.every((id) => checks.find((check) => check.id === id)?.state === "ok");
   const gradeUnsandboxed = isOk("node", "python", "pytest", "git", "disk");
   const gradeSandboxed = gradeUnsandboxed && isOk("bwrap", "namespaces");
+  const count = gpus.servable.length;
+  const cudaWorks = isOk("cuda");
+  const gpuRemedy = (needed: number): string | null => {
+    if (!gradeUnsandboxed) return "mend what is missing above";
+    if (count < needed) return `needs ${needed} healthy GPU${needed === 1 ? "" : "s"}, this host can give ${count}`;
+    return cudaWorks ? null : "mend driver and torch, see above";
+  };
+  const launches: Examination["launches"] = [
+    { kind: "cpu-ranks", label: "ranks on CPUs", remedy: gradeUnsandboxed ? null : "mend what is missing above" },
+    { kind: "shared-gpu", label: "ranks that share one GPU", remedy: gpuRemedy(1) },
+    { kind: "several-gpus", label: `ranks on up to ${Math.max(2, count)} GPUs, with NCCL`, remedy: gpuRemedy(2) },
+  ].map((launch) => ({ ...launch, can: launch.remedy === null }) as Examination["launches"][number]);
   return {
     checks,
-    can: { gradeSandboxed, gradeUnsandboxed, gpus: gpus.count, verify: isOk("node"), sentence: sentenceOf() },
+    gpus: gpus.rows,
+    suites: suites.rows,
+    launches,
+    can: { gradeSandboxed, gradeUnsandboxed, gpus: count, verify: isOk("node"), sentence: sentenceOf() },
   };
 
   function sentenceOf(): string {
-    const on = gpus.count > 0 ? `CPU ranks and ${gpus.count} GPU${gpus.count === 1 ? "" : "s"}` : "CPU ranks";
+    const on = count > 0 ? `CPU ranks and ${count} GPU${count === 1 ? "" : "s"}` : "CPU ranks";
     if (gradeSandboxed) return `This host can grade in a sandbox, on ${on}.`;
     if (gradeUnsandboxed) {
       return `This host can grade without a sandbox only (--executor process), on ${on}: for development, never for a verified result.`;
