@@ -1,17 +1,21 @@
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join, posix } from "node:path";
+import { dirname, join } from "node:path";
 import { InfraDevError } from "@/lib/contract/errors";
 import { copyBase } from "../suites/checkout";
 import { type SourceFile, sha256Hex } from "../suites/files";
 import type { LoadedTask } from "../suites/load";
 import { provideSources } from "../suites/upstream/sources";
 import { type GitDir, git, gitOrThrow } from "./git";
-
-const maxPatchBytes = 16 * 1024 * 1024;
-const maxEvidence = 20;
-
-/** Why a patch is not graded: the patch is at fault, not the host. */
-export type Rejection = { code: string; message: string; evidence: string[] };
+import {
+  type Change,
+  inspectBytes,
+  inspectChanges,
+  isGitFile,
+  isHarness,
+  isProtected,
+  type Rejection,
+  reject,
+} from "./refusals";
 
 export type Workspace = {
   /** The patched checkout with official tests laid over it. */
@@ -24,61 +28,6 @@ export type Workspace = {
   /** Paths of the official tests. */
   officialPaths: string[];
 };
-
-type Change = { path: string; before: string; after: string; mode: string; oid: string };
-
-const isProtected = (path: string, protectedPaths: readonly string[]): boolean =>
-  protectedPaths.some((entry) => (entry.endsWith("/") ? `${path}/`.startsWith(entry) : path === entry));
-
-const inProtectedFolder = (path: string, protectedPaths: readonly string[]): boolean =>
-  protectedPaths.some((entry) => entry.endsWith("/") && path.startsWith(entry));
-
-const harnessNames = new Set([
-  "conftest.py",
-  "pytest.ini",
-  ".pytest.ini",
-  "pytest.toml",
-  ".pytest.toml",
-  "tox.ini",
-  "setup.cfg",
-  "sitecustomize.py",
-  "usercustomize.py",
-  "pytest.py",
-]);
-const harnessFolders = new Set(["_pytest", "pytest", "pluggy"]);
-
-/** Whether a file would take part in how tests are found, run or reported. */
-function isHarness(path: string): boolean {
-  const parts = path.split("/");
-  const name = parts.at(-1) ?? "";
-  return (
-    harnessNames.has(name) ||
-    /^infradev_\w+\.py$/.test(name) ||
-    name.endsWith(".pth") ||
-    parts.slice(0, -1).some((part) => harnessFolders.has(part))
-  );
-}
-
-/**
- * The module's name where an added path would be imported by a name of its own from a folder on the import path
- * (`x.py`, `x/__init__.py`, or a link `x`), else null.
- */
-function topLevelModule({ path, mode }: Change, importRoots: ReadonlySet<string>): string | null {
-  const { dir, base, name, ext } = posix.parse(path);
-  if (base === "__init__.py") return importRoots.has(posix.parse(dir).dir) ? posix.basename(dir) : null;
-  if (!importRoots.has(dir)) return null;
-  if (mode === "120000" && ext === "") return base;
-  return ext === ".py" || ext === ".so" ? name.replace(/\..*$/, "") : null;
-}
-
-/** The repository's root, and the folders of official tests, which pytest puts on the import path. */
-function importRootsOf(task: LoadedTask): Set<string> {
-  const roots = new Set([""]);
-  for (const { path } of task.officialFiles) {
-    for (let dir = posix.dirname(path); dir !== "."; dir = posix.dirname(dir)) roots.add(dir);
-  }
-  return roots;
-}
 
 /**
  * Makes the checkout that is graded: the base as one commit without history, the patch applied strictly, protected
@@ -115,9 +64,7 @@ export async function prepareWorkspace(
   const rejection = inspectBytes(patch) ?? (await applyStrictly(dir, patch));
   if (rejection !== null) return rejection;
   const changes = await listChanges(dir);
-  const refused =
-    (await inspectChanges(dir, changes, task.manifest.task.protectedPaths)) ??
-    inspectNames(changes, task, new Set(standardModules));
+  const refused = await inspectChanges(dir, changes, task, new Set(standardModules));
   if (refused !== null) return refused;
   const restoredPaths = await restoreProtected(dir, changes, task);
   const patchedTree = (await gitOrThrow(dir, ["write-tree"])).toString("utf8").trim();
@@ -131,31 +78,6 @@ export async function prepareWorkspace(
   );
   await rm(dir.workTree, { recursive: true, force: true });
   return { repository, probes, restoredPaths, patchedTree, officialPaths: task.officialFiles.map(({ path }) => path) };
-}
-
-const reject = (code: string, message: string, evidence: readonly string[] = []): Rejection => ({
-  code,
-  message,
-  evidence: evidence.slice(0, maxEvidence),
-});
-
-function inspectBytes(patch: Uint8Array): Rejection | null {
-  if (patch.length > maxPatchBytes) {
-    return reject("patch.too-large", `the patch has ${patch.length} bytes; the limit is ${maxPatchBytes}`);
-  }
-  if (patch.includes(0)) {
-    return reject("patch.binary", "the patch holds a NUL byte: a patch is text, as `git diff` writes it");
-  }
-  const text = Buffer.from(patch).toString("latin1");
-  const binary = /^(?:GIT binary patch|Binary files .* differ)$/m.exec(text);
-  if (binary !== null) {
-    return reject("patch.binary", "the patch changes a binary file, which is not accepted", [binary[0]]);
-  }
-  const submodule = /^(?:new file mode|new mode|deleted file mode|old mode|index [0-9a-f]+\.\.[0-9a-f]+) 160000$/m.exec(
-    text,
-  );
-  if (submodule !== null) return reject("patch.submodule", "the patch adds or changes a submodule", [submodule[0]]);
-  return null;
 }
 
 const isBlank = (patch: Uint8Array): boolean => Buffer.from(patch).toString("latin1").trim() === "";
@@ -193,54 +115,6 @@ async function listChanges(dir: GitDir): Promise<Change[]> {
   return changes;
 }
 
-async function inspectChanges(
-  dir: GitDir,
-  changes: readonly Change[],
-  protectedPaths: readonly string[],
-): Promise<Rejection | null> {
-  for (const { path, mode, oid, after } of changes) {
-    if (/\p{Cc}/u.test(path)) return reject("patch.path", "a path holds control characters", [JSON.stringify(path)]);
-    if (mode === "160000") return reject("patch.submodule", "the patch adds or changes a submodule", [path]);
-    if (mode === "120000") {
-      const target = (await gitOrThrow(dir, ["cat-file", "blob", oid])).toString("utf8");
-      const reached = posix.normalize(posix.join(posix.dirname(path), target));
-      if (target.startsWith("/") || reached === ".." || reached.startsWith("../")) {
-        return reject("patch.symlink", "a symbolic link leads out of the repository", [`${path} -> ${target}`]);
-      }
-    }
-    // What is added below a protected folder is taken out again, so it is no reason to refuse the whole patch.
-    if (after !== "A" || inProtectedFolder(path, protectedPaths)) continue;
-    if (isHarness(path)) {
-      return reject("patch.harness-file", "the patch adds a file that would take part in running the tests", [path]);
-    }
-    if (posix.basename(path) === "pyproject.toml") {
-      const text = (await gitOrThrow(dir, ["cat-file", "blob", oid])).toString("utf8");
-      if (/^\s*\[tool\.pytest/m.test(text)) {
-        return reject("patch.harness-file", "the patch adds settings of pytest", [`${path}: [tool.pytest]`]);
-      }
-    }
-  }
-  return null;
-}
-
-/** A module of the standard library measures what probes limit: none may be replaced by a file of its name. */
-function inspectNames(
-  changes: readonly Change[],
-  task: LoadedTask,
-  standardModules: ReadonlySet<string>,
-): Rejection | null {
-  const importRoots = importRootsOf(task);
-  for (const change of changes) {
-    if (change.after !== "A" || inProtectedFolder(change.path, task.manifest.task.protectedPaths)) continue;
-    const name = topLevelModule(change, importRoots);
-    if (name === null || !standardModules.has(name)) continue;
-    return reject("patch.harness-file", `the patch adds a module named '${name}', as one of Python's own is`, [
-      change.path,
-    ]);
-  }
-  return null;
-}
-
 /** Gives protected paths, and files that take part in running tests, the base's bytes again. */
 async function restoreProtected(dir: GitDir, changes: readonly Change[], task: LoadedTask): Promise<string[]> {
   const { protectedPaths } = task.manifest.task;
@@ -250,7 +124,7 @@ async function restoreProtected(dir: GitDir, changes: readonly Change[], task: L
       isProtected(path, protectedPaths) ||
       // the test itself, or what stands where one of its folders belongs
       official.some((test) => test.startsWith(`${path}/`)) ||
-      (after !== "A" && isHarness(path)),
+      (after !== "A" && (isHarness(path) || isGitFile(path))),
   );
   if (restored.length === 0) return [];
   const removals: string[] = [];
