@@ -3,11 +3,11 @@ import { type Command, InvalidArgumentError } from "commander";
 import { InfraDevError } from "@/lib/contract/errors";
 import type { Result } from "@/lib/contract/result";
 import { ensureRegistered, type ServeOptions, serveJobs } from "../attach/attach";
+import { GpuOffer } from "../attach/gpu-offer";
 import type { GradeJob, JobEnd } from "../attach/job";
 import { parseServerUrl, ServerApi } from "../attach/server-api";
 import { RunnerData } from "../attach/state";
 import { checkBwrap } from "../executors/bwrap";
-import { canServe } from "../gpus/for-task";
 import { GpuPool } from "../gpus/pool";
 import { describeQuarantine } from "../gpus/quarantine";
 import { describeProgress, gradeToBundle, type RunnerExecutor } from "../grade-to-bundle";
@@ -87,18 +87,15 @@ export function registerAttach(program: Command): void {
               `${tasks.size} tasks, executor ${options.executor}`,
           );
           const pool = new GpuPool({ what: "attach", onEvent: (event) => output.line(describeQuarantine(event)) });
-          const needsGpus = [...tasks.values()].some((task) => task.manifest.task.gpusGrade > 0);
-          const unserved = needsGpus ? await countUnserved(pool, tasks) : 0;
+          const offer = new GpuOffer(pool, tasks);
+          const unserved = tasks.size - (await offer.now()).gradingDigests.length;
           if (unserved > 0) {
             output.line(
               `${unserved} of them need GPUs that this host cannot give, and are not offered to it (runner doctor says why)`,
             );
           }
           const grade: GradeJob = async ({ spec, task, patch, workDir, out, signal: canceled, onProgress }) => {
-            const minMemoryMb = task.metadata.min_gpu_memory_mb;
-            const { gpus } = spec.task;
-            const grant = gpus === 0 ? null : await pool.acquire(gpus, { minMemoryMb, signal: canceled });
-            try {
+            return await offer.withGpus({ spec, task, signal: canceled }, async (grant) => {
               const { result, bundle } = await gradeToBundle({
                 task,
                 patch,
@@ -125,9 +122,7 @@ export function registerAttach(program: Command): void {
                 summary: summarizeResult(result),
                 bundle: { path: bundle.path, sha256: bundle.sha256, bytes: bundle.bytes },
               };
-            } finally {
-              await grant?.release();
-            }
+            });
           };
           const mode: ServeOptions["mode"] = options.once ? "once" : options.drain ? "drain" : "serve";
           const ends = await serveJobs(
@@ -145,16 +140,11 @@ export function registerAttach(program: Command): void {
             {
               mode,
               parallel: options.parallel,
-              capacity: async () => {
-                const gpus = needsGpus ? await pool.look() : null;
-                const servable = [...tasks].filter(([, task]) => gpus === null || canServe(task, gpus));
-                return {
-                  freeGpuUuids: (gpus?.free ?? []).map(({ uuid }) => uuid),
-                  cpuRanks: options.ranks,
-                  sandboxed: options.executor !== "process",
-                  gradingDigests: servable.map(([digest]) => digest),
-                };
-              },
+              capacity: async () => ({
+                ...(await offer.now()),
+                cpuRanks: options.ranks,
+                sandboxed: options.executor !== "process",
+              }),
             },
           );
           if (ends.length > 0) {
@@ -169,11 +159,6 @@ export function registerAttach(program: Command): void {
         }
       }),
     );
-}
-
-async function countUnserved(pool: GpuPool, tasks: ReadonlyMap<string, LoadedTask>): Promise<number> {
-  const gpus = await pool.look();
-  return [...tasks.values()].filter((task) => !canServe(task, gpus)).length;
 }
 
 function summarizeResult({ status, summary, durationMs }: Result): string {
