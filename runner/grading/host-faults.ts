@@ -209,7 +209,7 @@ const hostlike: readonly RegExp[] = [
   /system not yet initialized|system has unsupported display driver|driver version is insufficient|driver.{0,10}mismatch/i,
   /CUDA (driver )?(initialization )?error: (initialization error|unknown error|hardware stack error)/i,
   /CUDA unknown error|unspecified launch failure|launch timed out/i,
-  /nccl(SystemError|UnhandledCudaError|RemoteError)|unhandled (system|cuda) error/i,
+  /nccl(SystemError|UnhandledCudaError)|unhandled (system|cuda) error/i,
   /Error while (creating|attaching to) shared memory|\/dev\/shm/i,
   /ended by SIGBUS/,
 ];
