@@ -190,8 +190,8 @@ export async function startLaunchProcess(request: LaunchRequest, options: SpawnO
       if (!stdin.destroyed) stdin.write(`${command}\n`);
     },
     release: (rank) => {
-      const events = streamAt(descriptorOf(rank, 0));
-      if (!events.destroyed) events.write("\n");
+      const events = streams[descriptorOf(rank, 0)];
+      if (events?.destroyed === false) events.write("\n");
     },
     closed,
   };

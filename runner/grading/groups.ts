@@ -173,6 +173,7 @@ class Run {
       resources: record.resources,
       launches: record.launches,
       unitsOf,
+      meterOf: (test) => input.meters.meterOf(test),
       launch: async (group, tests, purpose, reference) => {
         if (input.signal?.aborted) return null;
         const workspace = reference === null ? input.workspace : await input.reference(reference);
@@ -233,7 +234,8 @@ class Run {
     const probes = session.pathOf(probesMount);
     const guard = session.pathOf(guardMount);
     const args = argumentsOf(group, tests, canaries, { repository, probes, guard });
-    const env = environmentOf(group, session.baseEnv, input.gpus);
+    const additions = input.meters.additions(tests, purpose, session);
+    const env = { ...environmentOf(group, session.baseEnv, input.gpus), ...additions.env };
     record.lockLaunches.push({ group: group.id, argv: commandOf(group, tests, args), nproc: group.nproc, env });
     input.onProgress?.({
       type: "launch-started",
@@ -249,7 +251,7 @@ class Run {
       group,
       tests,
       session,
-      mounts: [repositoryMount, guardMount, ...(usesProbes ? [probesMount] : [])],
+      mounts: [repositoryMount, guardMount, ...(usesProbes ? [probesMount] : []), ...additions.mounts],
       cwd: repository,
       searchPath: [repository],
       args,

@@ -119,6 +119,7 @@ class Watch {
         return;
       case "evidence":
         this.evidence.take(event);
+        observer.onEvidence(event);
         return;
       case "dumped":
         this.onDumped();

@@ -17,6 +17,8 @@ import time
 _PART_BYTES = 192 * 1024
 _LIMITS = {"error.json": 64 * 1024, "nccl.log": 64 * 1024, "flight-recorder": 1536 * 1024}
 _TOTAL_BYTES = 8 * 1024 * 1024
+# What NCCL's Inspector logged, all files of a rank together; a log that is longer is not sent at all.
+_PROFILE_BYTES = 1536 * 1024
 # Collectives that the recorder keeps: enough to see where ranks part, small enough to be sent.
 _RECORDED = "256"
 _DUMP_WITHIN_S = 5.0
@@ -49,6 +51,7 @@ class Evidence:
             "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": f"{folder}/flight-recorder.",
             "TORCH_FR_DUMP_TEMP_FILE": f"{folder}/flight-recorder.",
             "TORCH_NCCL_DEBUG_INFO_PIPE_FILE": f"{folder}/dump.",
+            "NCCL_INSPECTOR_DUMP_DIR": f"{folder}/inspector",
         }
 
     def ask(self, ranks) -> None:
@@ -99,13 +102,34 @@ class Evidence:
                 if len(content) > left or (name == "flight-recorder" and size > limit):
                     content = b""
                 left -= len(content)
-                chunks = [content[at : at + _PART_BYTES] for at in range(0, len(content), _PART_BYTES)] or [b""]
-                for part, chunk in enumerate(chunks):
-                    data = base64.b64encode(chunk).decode()
-                    yield {"rank": rank, "name": name, "part": part, "bytes": size, "data": data}
+                yield from _cut(rank, name, content, size)
+        for rank in range(self._nproc):
+            found = _read_folder(os.path.join(self._of(rank), "inspector"), min(_PROFILE_BYTES, left))
+            if found is not None:
+                left -= len(found[0])
+                yield from _cut(rank, "inspector", *found)
 
     def remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _cut(rank: int, name: str, content: bytes, size: int):
+    chunks = [content[at : at + _PART_BYTES] for at in range(0, len(content), _PART_BYTES)] or [b""]
+    for part, chunk in enumerate(chunks):
+        yield {"rank": rank, "name": name, "part": part, "bytes": size, "data": base64.b64encode(chunk).decode()}
+
+
+def _read_folder(folder: str, limit: int) -> tuple[bytes, int] | None:
+    """The content of a folder's files together, nothing where that is over ``limit``, and its size."""
+    try:
+        names = sorted(os.listdir(folder))[:64]
+    except OSError:
+        return None
+    found = [_read(os.path.join(folder, name), limit + 1) for name in names]
+    size = sum(bytes_of for _, bytes_of in filter(None, found))
+    if size == 0:
+        return None
+    return (b"" if size > limit else b"".join(content for content, _ in filter(None, found)), size)
 
 
 def _read(path: str, limit: int) -> tuple[bytes, int] | None:

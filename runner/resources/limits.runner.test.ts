@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -110,7 +110,7 @@ beforeAll(async () => {
     tests: files,
     groups: [
       { id: "traffic", nproc: 2, isolation: "test" },
-      { id: "speed", nproc: 2, isolation: "test" },
+      { id: "speed", nproc: 1, isolation: "test" },
       { id: "memory", nproc: 1, isolation: "test" },
     ],
     ids: {
@@ -154,6 +154,35 @@ async function grade(text: string, executor: "bwrap" | "process" = "bwrap"): Pro
   expect(checkResult(graded.result, task.manifest)).toEqual([]);
   return graded;
 }
+
+/** What NCCL's Inspector would write for one all-reduce of a thousand bytes; a log by another hand for want of GPUs. */
+const profiled = {
+  base: { "lib/__init__.py": "", "lib/core.py": "def reduce(log):\n    raise NotImplementedError\n" },
+  reduce: (times: number) => `import json
+import os
+
+
+def reduce(log):
+    for sn in range(1, ${times} + 1):
+        header = {"id": "0x1", "rank": int(os.environ["RANK"]), "n_ranks": 2, "nnodes": 1}
+        perf = {"coll": "AllReduce", "coll_sn": sn, "coll_msg_size_bytes": 1000}
+        log.write(json.dumps({"header": header, "metadata": {}, "coll_perf": perf}) + "\\n")
+`,
+  test: `import os
+
+from lib.core import reduce
+
+
+def test_reduces():
+    if "NCCL_PROFILER_PLUGIN" not in os.environ:
+        return
+    assert os.path.exists(os.environ["NCCL_PROFILER_PLUGIN"])
+    folder = os.environ["NCCL_INSPECTOR_DUMP_DIR"]
+    os.makedirs(folder, exist_ok=True)
+    with open(folder + "/sandbox-pid7.log", "w") as log:
+        reduce(log)
+`,
+};
 
 const testOf = ({ result }: Graded, id: string) => {
   const found = result.tests.find((test) => test.id === id);
@@ -245,5 +274,61 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
     });
     expect(graded.result.status).toBe("infra");
     expect(graded.result.reason?.evidence.join()).toContain("base on rank 0: failed");
+  });
+
+  it("take NCCL's own log where its profiler plugin is found, in launches of their own", async () => {
+    const id = "tests/test_nccl.py::test_reduces";
+    const made = await writeTinyTask({
+      base: profiled.base,
+      tests: { "tests/test_nccl.py": profiled.test },
+      groups: [{ id: "nccl", nproc: 2, isolation: "test" }],
+      ids: {
+        [id]: {
+          group: "nccl",
+          property: "resource.traffic",
+          limit: { resource: "reduced", unit: "bytes", value: 2500, meter: "nccl" },
+        },
+      },
+    });
+    const plugin = join(scratch, "libnccl-profiler-inspector.so");
+    await writeFile(plugin, "");
+    process.env.NCCL_PROFILER_PLUGIN = plugin;
+    try {
+      for (const times of [1, 2]) {
+        const { result } = await gradeTask({
+          task: made.task,
+          suite: made.task.suite,
+          patch: await patchOf(profiled.base, { "lib/core.py": profiled.reduce(times) }),
+          candidate: tinyCandidate,
+          gradingId: randomUUID(),
+          attemptId: null,
+          lease: null,
+          executor: "bwrap",
+          workDir: join(scratch, randomUUID()),
+          runnerVersion: "test",
+        });
+        expect(result.reason).toBeNull();
+        expect(result.tests[0]?.status).toBe(times === 1 ? "passed" : "failed");
+        expect(result.tests[0]?.resources[0]).toMatchObject({ meter: "nccl", value: 2000 * times, met: times === 1 });
+        expect(result.launches.map(({ purpose }) => purpose)).toEqual([undefined, "profile"]);
+      }
+      delete process.env.NCCL_PROFILER_PLUGIN;
+      const without = await gradeTask({
+        task: made.task,
+        suite: made.task.suite,
+        patch: await patchOf(profiled.base, { "lib/core.py": profiled.reduce(1) }),
+        candidate: tinyCandidate,
+        gradingId: randomUUID(),
+        attemptId: null,
+        lease: null,
+        executor: "bwrap",
+        workDir: join(scratch, randomUUID()),
+        runnerVersion: "test",
+      });
+      expect(without.result.reason?.code).toBe("resource.not-measured");
+    } finally {
+      delete process.env.NCCL_PROFILER_PLUGIN;
+      await made.remove();
+    }
   });
 });

@@ -105,6 +105,7 @@ describe("a launch", () => {
       ]),
       network: [],
       networkTotal: { bytes: 400, packets: 5 },
+      profiles: new Map(),
     },
     sampler: {
       uuids: ["GPU-a", "GPU-b"],

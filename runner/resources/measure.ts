@@ -1,6 +1,7 @@
 import type { LaunchResult } from "../grading/launch";
 import type { Measurement } from "./decide";
 import type { GpuSample, GpuSampler } from "./gpu-sampler";
+import { type OperationSum, readInspector } from "./nccl";
 import type { NetworkSample, Observed, TestWindows } from "./observer";
 
 const mebibyte = 1024 * 1024;
@@ -19,8 +20,6 @@ export type TestMeasure = {
   allocator: { allocatedMib: number; reservedMib: number } | null;
   transportBytes: number | null;
   nvlinkBytes: number | null;
-  /** Message sizes that NCCL's profiler plugin logged, where the launch had one. */
-  ncclBytes: number | null;
   calls: TestWindows["calls"];
 };
 
@@ -38,6 +37,8 @@ export type LaunchMeasures = {
   gpus: GpuMeasure[];
   network: NetworkSample[];
   transportBytes: number | null;
+  /** What NCCL's profiler plugin logged, all ranks together; null where it was not loaded or lost something. */
+  nccl: { bytes: number; operations: OperationSum[] } | null;
   hostPeakMib: number | null;
   /** Whether a control group measured the host's memory; else the sum of the ranks' own peaks. */
   hostByGroup: boolean;
@@ -120,6 +121,7 @@ export function measureLaunch(input: MeasureInput): LaunchMeasures {
     ),
     gpus,
     network: observed.network,
+    nccl: ncclOf(observed.profiles, notes),
     transportBytes: observed.networkTotal?.bytes ?? null,
     hostPeakMib: result.memoryPeakMb ?? (usage > 0 ? usage : null),
     hostByGroup: result.memoryPeakMb !== null,
@@ -161,9 +163,25 @@ function measureTest(
           },
     transportBytes: ended && networkFrom !== null && networkTo !== null ? networkTo.bytes - networkFrom.bytes : null,
     nvlinkBytes: ended ? nvlinkBytesOf(gpus, fromMs, toMs) : null,
-    ncclBytes: null,
     calls,
   };
+}
+
+function ncclOf(profiles: Observed["profiles"], notes: string[]): LaunchMeasures["nccl"] {
+  if (profiles.size === 0) return null;
+  const texts = [...profiles.values()];
+  if (texts.includes(null)) {
+    notes.push("the log of NCCL's profiler plugin was too long to be handed over");
+    return null;
+  }
+  const profile = readInspector(texts.filter((text) => text !== null));
+  if (profile.missing > 0 || profile.unreadable > 0) {
+    notes.push(
+      `the log of NCCL's profiler plugin lacks ${profile.missing} operations and has ${profile.unreadable} lines that cannot be read`,
+    );
+    return null;
+  }
+  return { bytes: profile.bytes, operations: profile.sums };
 }
 
 const greatest = (measured: readonly Measurement[]): Measurement | null =>

@@ -1,12 +1,14 @@
 import { InfraDevError } from "@/lib/contract/errors";
 import type { Group } from "@/lib/contract/task";
+import type { LaunchPurpose } from "@/lib/contract/vocabulary";
 import { environment } from "../environment";
-import type { ExecutorSession } from "../executors/executor";
+import type { ExecutorSession, Mount } from "../executors/executor";
 import type { LaunchResult } from "../grading/launch";
 import type { GpuSample } from "./gpu-sampler";
 import { GpuSampler } from "./gpu-sampler";
 import { isMeasured, type MeasuredTest, type OutsideMeter } from "./limits";
 import { type LaunchMeasures, measureLaunch } from "./measure";
+import { findProfilerPlugin, pluginMount, profilerEnv } from "./nccl";
 import { Observer } from "./observer";
 
 /** One launch being measured: its observer, and the joining of what was seen after its end. */
@@ -19,9 +21,12 @@ export type LaunchMeter = {
 export class Meters {
   private readonly sampler: GpuSampler | null;
   private readonly tests: ReadonlyMap<string, MeasuredTest>;
+  /** Path of NCCL's profiler plugin, where a limit needs it and this host has it. */
+  private readonly profiler: string | null;
 
-  private constructor(sampler: GpuSampler | null, tests: readonly MeasuredTest[]) {
+  private constructor(sampler: GpuSampler | null, tests: readonly MeasuredTest[], profiler: string | null) {
     this.sampler = sampler;
+    this.profiler = profiler;
     this.tests = new Map(tests.map((test) => [test.id, test]));
   }
 
@@ -48,18 +53,37 @@ export class Meters {
       });
       await sampler.start();
     }
+    const profiled = measured.some(({ limit }) => limit.meter === "nccl");
+    const profiler = profiled ? findProfilerPlugin(environment.variables) : null;
     try {
-      for (const test of measured) checkMeasurable(test, session, sampler);
+      for (const test of measured) checkMeasurable(test, session, sampler, profiler);
     } catch (error) {
       await sampler?.close();
       throw error;
     }
-    return new Meters(sampler, measured);
+    return new Meters(sampler, measured, profiler);
   }
 
   /** The sampler's process, null where none runs. */
   get samplerPid(): number | null {
     return this.sampler?.pid ?? null;
+  }
+
+  /** Without NCCL's profiler plugin, a ratio of what NCCL sends is one of what the links carried. */
+  meterOf({ limit }: MeasuredTest): OutsideMeter {
+    return limit.meter === "nccl" && this.profiler === null ? "nvlink" : limit.meter;
+  }
+
+  /** What a launch needs beside its own to be measured: the profiler where one of its tests asks for it. */
+  additions(
+    tests: readonly string[],
+    purpose: LaunchPurpose,
+    session: Pick<ExecutorSession, "pathOf">,
+  ): { env: Record<string, string>; mounts: Mount[] } {
+    const wanted = tests.some((id) => this.tests.get(id)?.limit.meter === "nccl");
+    if (this.profiler === null || !wanted || purpose === "verdict") return { env: {}, mounts: [] };
+    const mount = pluginMount(this.profiler);
+    return { env: profilerEnv(session.pathOf(mount)), mounts: [mount] };
   }
 
   /** Takes the baseline of a launch of these tests, and gives what watches it. */
@@ -100,7 +124,12 @@ export class Meters {
   }
 }
 
-function checkMeasurable(test: MeasuredTest, session: ExecutorSession, sampler: GpuSampler | null): void {
+function checkMeasurable(
+  test: MeasuredTest,
+  session: ExecutorSession,
+  sampler: GpuSampler | null,
+  profiler: string | null,
+): void {
   const { meter } = test.limit;
   const refuse = (message: string, remedy: string) =>
     new InfraDevError("unavailable", {
@@ -116,7 +145,13 @@ function checkMeasurable(test: MeasuredTest, session: ExecutorSession, sampler: 
       "grade with --executor bwrap",
     );
   }
-  if (needsSampler(meter) && (sampler === null || sampler.absent !== null)) {
+  if (meter === "nccl" && profiler === null && test.limit.relativeTo === null) {
+    throw refuse(
+      "NCCL's profiler plugin was not found, and the links' counters cannot stand for message sizes",
+      "install NCCL's Inspector plugin and set NCCL_PROFILER_PLUGIN to its path",
+    );
+  }
+  if (needsSampler(meter, profiler) && (sampler === null || sampler.absent !== null)) {
     throw refuse(
       `NVML cannot be read here: ${sampler?.absent ?? "no GPU was granted"}`,
       "grade on a host whose NVIDIA driver works (runner doctor says what is missing)",
@@ -124,4 +159,5 @@ function checkMeasurable(test: MeasuredTest, session: ExecutorSession, sampler: 
   }
 }
 
-const needsSampler = (meter: OutsideMeter): boolean => meter === "gpu-memory" || meter === "nvlink" || meter === "nccl";
+const needsSampler = (meter: OutsideMeter, profiler: string | null): boolean =>
+  meter === "gpu-memory" || meter === "nvlink" || (meter === "nccl" && profiler === null);

@@ -1,4 +1,4 @@
-import type { RunningLaunch } from "../executors/executor";
+import type { ControlEvent, RunningLaunch } from "../executors/executor";
 import { isGuardId } from "../grading/canaries";
 import type { RankEvent } from "../grading/event-stream";
 import { type NetworkCounters, openPrivateNetwork, type PrivateNetwork } from "./network";
@@ -16,6 +16,8 @@ export type LaunchObserver = {
   onReady(): void;
   onEvent(rank: number, event: RankEvent, nowMs: number): void;
   onExit(rank: number): void;
+  /** A part of a file that a rank left in its private folder. */
+  onEvidence(event: Extract<ControlEvent, { event: "evidence" }>): void;
 };
 
 /** One rank's call of a test, by this process's monotonic clock; `toMs` is null where no report of it came. */
@@ -37,6 +39,8 @@ export type Observed = {
   tests: Map<string, TestWindows>;
   network: NetworkSample[];
   networkTotal: NetworkCounters | null;
+  /** What NCCL's profiler plugin logged, by rank; null where it was too long to be handed over. */
+  profiles: Map<number, string | null>;
 };
 
 /**
@@ -48,6 +52,7 @@ export class Observer implements LaunchObserver {
   readonly gated: boolean;
   private readonly tests = new Map<string, TestWindows>();
   private readonly samples: NetworkSample[] = [];
+  private readonly profiles = new Map<number, { bytes: number; parts: Buffer[] }>();
   private readonly waiting = new Map<number, string>();
   private readonly ended = new Set<number>();
   private readonly selected = new Map<number, ReadonlySet<string>>();
@@ -104,13 +109,26 @@ export class Observer implements LaunchObserver {
     this.letGo();
   }
 
+  onEvidence(event: Extract<ControlEvent, { event: "evidence" }>): void {
+    if (event.name !== "inspector") return;
+    const known = this.profiles.get(event.rank);
+    const parts = event.part === 0 || known === undefined ? [] : known.parts;
+    this.profiles.set(event.rank, { bytes: event.bytes, parts: [...parts, Buffer.from(event.data, "base64")] });
+  }
+
   /** What was seen. Reads the interface once more and lets go of it; call it after the launch's end. */
   finish(): Observed {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
     const networkTotal = this.sample(performance.now());
     this.network?.close();
-    return { tests: this.tests, network: this.samples, networkTotal };
+    const profiles = new Map(
+      [...this.profiles].map(([rank, { bytes, parts }]) => {
+        const content = Buffer.concat(parts);
+        return [rank, content.length === bytes ? content.toString("utf8") : null] as const;
+      }),
+    );
+    return { tests: this.tests, network: this.samples, networkTotal, profiles };
   }
 
   private begin(): void {

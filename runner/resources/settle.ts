@@ -22,6 +22,8 @@ export type SettleInput = {
   launches: readonly MeasuredLaunch[];
   /** Splits a group's tests into the sets that are launched together. */
   unitsOf(group: Group, tests: readonly ManifestTest[]): string[][];
+  /** The meter that a limit is measured by here, which may be another one than it names. */
+  meterOf(test: MeasuredTest): OutsideMeter;
   /** Runs one more launch, of the candidate or of a reference; null where the grading ends here. */
   launch(
     group: Group,
@@ -44,7 +46,7 @@ export async function settleLimits(input: SettleInput): Promise<Undecided | null
   for (const test of measured.filter(({ limit }) => extraPurpose(limit) === null)) {
     const launch = input.outcomes.get(test.id)?.[0]?.outcome.launch;
     const taken = launch == null ? undefined : input.launches[launch];
-    const one = taken === undefined ? null : measurementOf(test, taken, test.limit.meter);
+    const one = taken === undefined ? null : measurementOf(test, taken, input.meterOf(test));
     const undecided = decide(input, test, { candidate: one === null ? [] : [one], reference: null }, taken);
     if (undecided !== null) return undecided;
   }
@@ -101,7 +103,7 @@ async function takeRounds(
           open.delete(test);
           continue;
         }
-        const one = measurementOf(test, result, test.limit.meter);
+        const one = measurementOf(test, result, input.meterOf(test));
         if (one !== null) taken.get(test.id)?.[reference === null ? "candidate" : "reference"].push(one);
       }
     }
@@ -131,7 +133,7 @@ function measurementOf(test: MeasuredTest, launch: MeasuredLaunch, meter: Outsid
     case "nvlink":
       return whole(own?.nvlinkBytes);
     case "nccl":
-      return whole(own?.ncclBytes);
+      return whole(measures.nccl?.bytes);
   }
 }
 
@@ -141,7 +143,7 @@ function decide(
   taken: Taken,
   launch: MeasuredLaunch | undefined,
 ): Undecided | null {
-  const { meter } = test.limit;
+  const meter = input.meterOf(test);
   const byUsage = meter === "host-memory" && launch?.measures.hostByGroup === false;
   const resource = decideLimit(test, taken, { meter, accuracy: byUsage ? accuracyOfUsage : accuracyOf[meter] });
   if (resource === null) return notMeasured(test, taken, launch);
