@@ -212,7 +212,7 @@ export function registerGrade(program: Command): void {
         } finally {
           clearInterval(ticker);
           await grant?.release();
-          guardian.release();
+          await guardian.release();
         }
       }),
     );

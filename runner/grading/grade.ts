@@ -150,7 +150,7 @@ export async function gradeTask(asked: GradeInput): Promise<Graded> {
   } finally {
     await session.collect();
     await rm(scratch, { recursive: true, force: true });
-    guardian.release();
+    await guardian.release();
   }
 }
 

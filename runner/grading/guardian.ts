@@ -27,7 +27,8 @@ while [ $left = 1 ] && [ $tries -lt 50 ]; do
   [ $left = 1 ] && sleep 0.1
 done`;
 
-export type Guardian = { release(): void };
+/** `release` lets it go, with nothing to clear away, and resolves when it is gone. */
+export type Guardian = { release(): Promise<void> };
 
 /**
  * Starts a process that outlives this one and clears away after it where it is killed: control groups of its launches,
@@ -43,16 +44,22 @@ export function startGuardian(folders: readonly string[]): Guardian {
       stdio: ["pipe", "ignore", "ignore"],
     });
   } catch {
-    return { release: () => undefined };
+    return { release: async () => undefined };
   }
   // Without it the next start clears away.
   child.on("error", () => undefined);
   child.stdin?.on("error", () => undefined);
   child.unref();
   (child.stdin as unknown as { unref?: () => void } | null)?.unref?.();
+  const gone = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
   return {
-    release: () => {
+    release: async () => {
       child.stdin?.end("done\n");
+      child.ref();
+      await gone;
     },
   };
 }
