@@ -2,8 +2,9 @@ import { LongText } from "@/components/ui/long-text";
 import type { AttemptDetail } from "@/lib/contract/api";
 import type { Frame, RankOutcome } from "@/lib/contract/result";
 import { plural } from "@/lib/format/numbers";
-import { failureAnchor, failuresOf, framesOf, type ShownFailure, splitTestId } from "@/lib/prepare/attempt";
+import { evidenceOf, failureAnchor, failuresOf, framesOf, type ShownFailure, splitTestId } from "@/lib/prepare/attempt";
 import { propertyLabels, statusLabels } from "@/lib/prepare/labels";
+import { FailureEvidence } from "./failure-evidence";
 import { OutcomeStatusText } from "./outcome-status";
 
 const originLabels: Record<Frame["origin"], string> = {
@@ -108,6 +109,7 @@ function Failure({ detail, failure }: { detail: AttemptDetail; failure: ShownFai
           <Frames frames={reason.frames} />
         </>
       ) : null}
+      <FailureEvidence detail={detail} entries={evidenceOf(failure)} />
       {secondary.length > 0 ? (
         <p className="aside">
           {plural(secondary.length, "Rank", "Ranks")} {secondary.join(", ")} failed as a consequence of rank{" "}

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AttemptDetail } from "@/lib/contract/api";
 import type { Frame, RankOutcome, TestOutcome } from "@/lib/contract/result";
 import {
+  evidenceOf,
   failureAnchor,
   failuresOf,
   framesOf,
@@ -137,6 +138,21 @@ describe("tests and failures", () => {
     expect(failure?.root?.rank).toBe(2);
     expect(failure?.secondary).toEqual([0]);
     expect(failure?.others.map((rank) => rank.rank)).toEqual([3]);
+  });
+
+  it("shows the evidence of the root rank first", () => {
+    const evidence = (kind: "nccl-log" | "stack-dump") => [{ kind, file: `ranks/${kind}`, excerpt: "" }];
+    const withEvidence = (rank: RankOutcome, kind: "nccl-log" | "stack-dump"): RankOutcome => ({
+      ...rank,
+      failure: rank.failure === null ? null : { ...rank.failure, evidence: evidence(kind) },
+    });
+    const ranks = [withEvidence(rankOf(0, "error", 2), "nccl-log"), withEvidence(rankOf(2, "hung"), "stack-dump")];
+    const [failure] = failuresOf(detailOf([outcomeOf("a", { status: "hung", ranks, rootRank: 2 })]));
+    if (failure === undefined) throw new Error("the test failed");
+    expect(evidenceOf(failure).map(({ rank, evidence: { kind } }) => [rank, kind])).toEqual([
+      [2, "stack-dump"],
+      [0, "nccl-log"],
+    ]);
   });
 
   it("keeps a test that nothing reported, without a root", () => {

@@ -82,6 +82,12 @@ export function failuresOf(detail: AttemptDetail): ShownFailure[] {
     });
 }
 
+/** Evidence beside a test's failures, the root rank's first. */
+export const evidenceOf = ({ outcome, root }: ShownFailure) =>
+  [...(root === null ? [] : [root]), ...outcome.ranks.filter((rank) => rank.rank !== root?.rank)].flatMap((rank) =>
+    (rank.failure?.evidence ?? []).map((evidence) => ({ rank: rank.rank, evidence })),
+  );
+
 /** Frames for reading: the project's own, innermost first; then the test's; the rest apart. */
 export function framesOf(frames: readonly Frame[]): { near: Frame[]; rest: Frame[] } {
   const innermostFirst = [...frames].reverse();

@@ -1,5 +1,6 @@
 import type {
   Category,
+  EvidenceKind,
   GradingStatus,
   LaunchPurpose,
   Meter,
@@ -52,6 +53,14 @@ export const purposeLabels: Record<LaunchPurpose, string> = {
   profile: "to measure",
   timing: "to take the time",
   reference: "of the reference",
+};
+
+export const evidenceLabels: Record<EvidenceKind, string> = {
+  "torch-error-file": "torch's error file",
+  "flight-recorder": "flight recorder",
+  "stack-dump": "stacks",
+  "nccl-log": "NCCL's warnings",
+  "host-event": "host",
 };
 
 export const verdictLabels: Record<TaskVerdict, string> = {

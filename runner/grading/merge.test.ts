@@ -89,6 +89,20 @@ describe("a merged test", () => {
     expect(secondaries(merged)).toEqual([1, null]);
   });
 
+  it("does not blame the rank that torch's watchdog ended for the one that never came", () => {
+    const aborted = rank(0, "crashed", null, 30);
+    if (aborted.outcome.failure !== null) {
+      aborted.outcome.failure.message =
+        "the rank's process ended by SIGABRT: Watchdog caught collective operation timeout";
+    }
+    const silent = merge([aborted, rank(1, "hung", null, 40)]);
+    expect(silent).toMatchObject({ status: "hung", rootRank: 1 });
+    expect(secondaries(silent)).toEqual([1, null]);
+    const raised = merge([aborted, rank(1, "error", "KeyError", 10)]);
+    expect(raised).toMatchObject({ status: "error", rootRank: 1 });
+    expect(secondaries(raised)).toEqual([1, null]);
+  });
+
   it("takes the earliest where every rank lost the others", () => {
     const merged = merge([rank(0, "error", "CollectiveTimeout", 15.2), rank(1, "error", "CollectiveTimeout", 15.1)]);
     expect(merged.rootRank).toBe(1);

@@ -1,0 +1,39 @@
+import type { AttemptDetail } from "@/lib/contract/api";
+import type { FailureDetail } from "@/lib/contract/result";
+import { plural } from "@/lib/format/numbers";
+import { evidenceLabels } from "@/lib/prepare/labels";
+
+type Evidence = NonNullable<FailureDetail["evidence"]>[number];
+
+/** What frameworks and the host left beside one test's failures, the root rank's first, each with its file. */
+export function FailureEvidence({
+  detail,
+  entries,
+}: {
+  detail: AttemptDetail;
+  entries: readonly { rank: number; evidence: Evidence }[];
+}) {
+  if (entries.length === 0 || !detail.grading) return null;
+  const gradingId = detail.grading.id;
+  return (
+    <details className="failure-evidence">
+      <summary>
+        {entries.length} {plural(entries.length, "piece")} of evidence:{" "}
+        {[...new Set(entries.map(({ evidence }) => evidenceLabels[evidence.kind]))].join(", ")}
+      </summary>
+      {entries.map(({ rank, evidence }) => (
+        <figure key={`${rank} ${evidence.file}`}>
+          <figcaption>
+            rank {rank}, {evidenceLabels[evidence.kind]}:{" "}
+            <a href={`/api/v1/gradings/${gradingId}/files/payload/${evidence.file}`}>{evidence.file}</a>
+          </figcaption>
+          {evidence.excerpt === "" ? null : (
+            <div className="message">
+              <pre>{evidence.excerpt}</pre>
+            </div>
+          )}
+        </figure>
+      ))}
+    </details>
+  );
+}
