@@ -1,28 +1,22 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { capture } from "../processes/capture";
 import { GpuSampler, gpuSampleEveryMs } from "./gpu-sampler";
+import { compiler, FakeNvml } from "./testing/fake-nvml";
 
-const compiler = ["/usr/bin/cc", "/usr/bin/gcc"].find((path) => existsSync(path));
 const python = "/usr/bin/python3";
 const mebibyte = 1024 * 1024;
 
 let folder: string;
+let nvml: FakeNvml;
 let sampler: GpuSampler | null = null;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "infradev-nvml-"));
-  if (compiler === undefined) return;
-  const source = fileURLToPath(new URL("testing/fake-nvml.c", import.meta.url));
-  const built = await capture(compiler, ["-shared", "-fPIC", "-o", join(folder, "libnvidia-ml.so.1"), source], {
-    timeoutMs: 60_000,
-  });
-  expect(built.stderr).toBe("");
+  if (compiler !== undefined) nvml = await FakeNvml.build(folder);
 });
 
 afterEach(async () => {
@@ -34,15 +28,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Lines of the fake driver's state: UUID, return code, MiB in use, processes, KiB sent and received, errors. */
-async function driver(...gpus: [string, number, number, number, number, number, number][]): Promise<void> {
-  const lines = gpus.map(([uuid, code, usedMib, ...rest]) => [uuid, code, usedMib * mebibyte, ...rest].join(" "));
-  await writeFile(join(folder, "state.new"), `${lines.join("\n")}\n`);
-  await rename(join(folder, "state.new"), join(folder, "state"));
-}
-
 async function started(uuids: string[]): Promise<GpuSampler> {
-  sampler = new GpuSampler({ uuids, python, env: { LD_LIBRARY_PATH: folder, FAKE_NVML: join(folder, "state") } });
+  sampler = new GpuSampler({ uuids, python, env: { LD_LIBRARY_PATH: folder } });
   await sampler.start();
   return sampler;
 }
@@ -59,7 +46,11 @@ describe("the GPU sampler", () => {
 
 describe.runIf(compiler !== undefined && existsSync(python))("the GPU sampler on a driver", () => {
   it("samples each granted GPU in its period and at once when asked", async () => {
-    await driver(["GPU-x", 0, 1, 0, 0, 0, 0], ["GPU-a", 0, 100, 1, 7, 9, 2], ["GPU-b", 0, 200, 0, 1, 2, 0]);
+    await nvml.answer(
+      { uuid: "GPU-x", usedMib: 1 },
+      { uuid: "GPU-a", usedMib: 100, processes: 1, sentKib: 7, receivedKib: 9, errors: 2 },
+      { uuid: "GPU-b", usedMib: 200, sentKib: 1, receivedKib: 2 },
+    );
     const running = await started(["GPU-b", "GPU-a"]);
     expect(running.absent).toBeNull();
     expect(running.driver).toBe("580.1");
@@ -75,22 +66,25 @@ describe.runIf(compiler !== undefined && existsSync(python))("the GPU sampler on
       nvlinkReceivedKib: 9,
       eccErrors: 2,
     });
-    await driver(["GPU-a", 0, 150, 1, 7, 9, 2], ["GPU-b", 0, 333, 0, 1, 2, 0]);
+    await nvml.answer(
+      { uuid: "GPU-a", usedMib: 150, processes: 1, sentKib: 7, receivedKib: 9, errors: 2 },
+      { uuid: "GPU-b", usedMib: 333, sentKib: 1, receivedKib: 2 },
+    );
     const asked = performance.now();
     await running.fresh();
     expect(performance.now() - asked).toBeLessThan(80);
   });
 
   it("names a GPU that does not exist", async () => {
-    await driver(["GPU-a", 0, 100, 0, 0, 0, 0]);
+    await nvml.answer({ uuid: "GPU-a", usedMib: 100 });
     const running = await started(["GPU-z"]);
     expect(running.absent).toContain("GPU-z");
   });
 
   it("goes on with the others where one is lost, and says which", async () => {
-    await driver(["GPU-a", 0, 100, 0, 0, 0, 0], ["GPU-b", 0, 100, 0, 0, 0, 0]);
+    await nvml.answer({ uuid: "GPU-a", usedMib: 100 }, { uuid: "GPU-b", usedMib: 100 });
     const running = await started(["GPU-a", "GPU-b"]);
-    await driver(["GPU-a", 0, 100, 0, 0, 0, 0], ["GPU-b", 15, 100, 0, 0, 0, 0]);
+    await nvml.answer({ uuid: "GPU-a", usedMib: 100 }, { uuid: "GPU-b", usedMib: 100, code: 15 });
     await sleep(3 * gpuSampleEveryMs);
     const from = performance.now();
     await running.fresh();
@@ -101,7 +95,7 @@ describe.runIf(compiler !== undefined && existsSync(python))("the GPU sampler on
   });
 
   it("is started again where its process is killed, leaves a hole, and gives up in the end", async () => {
-    await driver(["GPU-a", 0, 100, 0, 0, 0, 0]);
+    await nvml.answer({ uuid: "GPU-a", usedMib: 100 });
     const running = await started(["GPU-a"]);
     for (let kill = 0; kill < 4; kill += 1) {
       const { pid } = running;

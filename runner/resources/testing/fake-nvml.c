@@ -1,9 +1,9 @@
 /*
- * A libnvidia-ml.so.1 for tests: NVML's ABI, with values from the file that FAKE_NVML names, read at every call. One line
- * a GPU: UUID, code of each call, used bytes, processes, KiB sent and received over NVLink, uncorrected errors.
+ * A libnvidia-ml.so.1 for tests: NVML's ABI, with values from the file STATE, named when it is compiled and read at every
+ * call. One line a GPU: UUID, code of each call, used bytes, processes, KiB sent and received over NVLink, uncorrected
+ * errors.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef int nvmlReturn_t;
@@ -22,7 +22,7 @@ enum { NVML_SUCCESS, NVML_ERROR_INVALID_ARGUMENT = 2, NVML_ERROR_NOT_SUPPORTED =
 static Gpu gpus[8];
 
 static int load(void) {
-  FILE *file = fopen(getenv("FAKE_NVML"), "r");
+  FILE *file = fopen(STATE, "r");
   if (!file) return 0;
   int count = 0;
   while (count < 8) {
