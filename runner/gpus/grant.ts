@@ -1,5 +1,5 @@
 /** One GPU that a launch may use: its UUID, nvidia-smi's index, and the device nodes that are its own. */
-export type GrantedGpu = { uuid: string; index: number; devicePaths: readonly string[] };
+type GrantedGpu = { uuid: string; index: number; devicePaths: readonly string[] };
 
 /**
  * GPUs that this process holds the locks of, in the order in which the ranks get them. Whoever asked for it releases it,

@@ -8,7 +8,7 @@ export type GpuFault = {
 };
 
 /** What drivers keep of an idle GPU's memory for themselves, in MiB: less than any CUDA context takes. */
-export const idleMemoryMb = 256;
+const idleMemoryMb = 256;
 
 /** Where the GPUs that the driver cannot reach are noted: they have no UUID to be named by. */
 export const unreadableKey = (pciBus: string | null): string => `pci:${pciBus ?? "unknown"}`;

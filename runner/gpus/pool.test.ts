@@ -43,6 +43,7 @@ const newPool = () =>
     discover,
     quarantine: new Quarantine(folder),
     pollMs: 50,
+    graceMs: 300,
     onEvent: (event) => events.push(event),
   });
 const uuid = (n: number): string => gpus[n]?.uuid ?? "";
@@ -98,6 +99,15 @@ it("refuses what the host can never give, with the reason", async () => {
   await expect(newPool().acquire(1)).rejects.toMatchObject({
     problem: { remedy: expect.stringContaining("reload the modules") },
   });
+});
+
+it("waits a little for memory that is on its way back, before it calls a GPU not to be had", async () => {
+  await fake.answer({ gpus: gpus.map((gpu) => ({ ...gpu, usedMb: 3000 })) });
+  const pool = new GpuPool({ what: "test", discover, quarantine: new Quarantine(folder), pollMs: 50, graceMs: 20_000 });
+  const waiting = pool.acquire(2);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await fake.answer({ gpus });
+  await (await waiting).release();
 });
 
 it("stops waiting when told to", async () => {

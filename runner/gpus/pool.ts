@@ -14,6 +14,8 @@ export type PoolOptions = {
   onEvent?: (event: QuarantineEvent) => void;
   /** How often a waiting job looks again for GPUs that other processes give back. */
   pollMs?: number;
+  /** How long GPUs that are only not yet free (a process that ends, memory on its way back) are waited for. */
+  graceMs?: number;
 };
 
 export type HostGpus = {
@@ -33,6 +35,7 @@ type Waiting = {
 };
 
 const settleMs = 1000;
+const isPassing = ({ code }: { code: string }): boolean => code === "foreign-process" || code === "leftover-memory";
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
@@ -56,9 +59,7 @@ export class GpuPool {
   async look(): Promise<HostGpus> {
     let seen = await this.see();
     // Read while a grading gave them back, processes would look like foreign ones: look twice before judging.
-    if (
-      seen.idle.some((gpu) => faultsOf(gpu).some(({ code }) => code.endsWith("-process") || code.endsWith("-memory")))
-    ) {
+    if (seen.idle.some((gpu) => faultsOf(gpu).some(isPassing))) {
       await sleep(settleMs);
       seen = await this.see();
     }
@@ -91,9 +92,18 @@ export class GpuPool {
    */
   async acquire(count: number, options: { minMemoryMb?: number; signal?: AbortSignal } = {}): Promise<GpuGrant> {
     const { minMemoryMb = 0, signal } = options;
-    const { free, busy, quarantined, discovery } = await this.look();
-    const fitting = [...free, ...busy.map(({ gpu }) => gpu)].filter(({ memoryMb }) => memoryMb >= minMemoryMb);
-    if (fitting.length < count) throw tooFew(count, minMemoryMb, fitting.length, discovery, quarantined);
+    const graceEndMs = performance.now() + (this.options.graceMs ?? 10_000);
+    for (;;) {
+      const { free, busy, quarantined, discovery } = await this.look();
+      const fitting = [...free, ...busy.map(({ gpu }) => gpu)].filter(({ memoryMb }) => memoryMb >= minMemoryMb);
+      if (fitting.length >= count) break;
+      const passing = quarantined.filter(isPassing).length;
+      if (fitting.length + passing < count || performance.now() >= graceEndMs) {
+        throw tooFew(count, minMemoryMb, fitting.length, discovery, quarantined);
+      }
+      signal?.throwIfAborted();
+      await sleep(this.options.pollMs ?? 2000);
+    }
     signal?.throwIfAborted();
     return await new Promise((resolve, reject) => {
       const usable = (uuid: string): boolean => (this.memories.get(uuid) ?? 0) >= minMemoryMb;

@@ -100,7 +100,7 @@ ${processes
 }
 
 /** The document of `nvidia-smi -q -x`. */
-export const driverXml = (gpus: readonly FakeGpu[]): string => `<?xml version="1.0" ?>
+const driverXml = (gpus: readonly FakeGpu[]): string => `<?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">
 <nvidia_smi_log>
 	<timestamp>Sun Nov 29 12:00:00 2026</timestamp>
