@@ -12,7 +12,7 @@ import { GpuPool } from "../gpus/pool";
 import { describeQuarantine } from "../gpus/quarantine";
 import { describeProgress, gradeToBundle, type RunnerExecutor } from "../grade-to-bundle";
 import { collectHostFacts } from "../grading/host";
-import { ensurePython } from "../grading/python-runtime";
+import { ensurePython, type PythonRuntime } from "../grading/python-runtime";
 import { type LoadedTask, loadSuite } from "../suites/load";
 import type { Mirrors } from "../suites/upstream/mirrors";
 import { provideSources } from "../suites/upstream/sources";
@@ -71,7 +71,12 @@ export function registerAttach(program: Command): void {
       runCommand(options, async (output, signal) => {
         const server = parseServerUrl(options.server);
         const tasks = await loadTasks(options.suite, mirrorsOf(options), (text) => output.line(text));
-        const python = await ensurePython();
+        const pythonOf = (task: LoadedTask | undefined): Promise<PythonRuntime> =>
+          ensurePython({ packages: task?.suite.python_packages, onProgress: (text) => output.line(text) });
+        for (const task of tasks.values()) await pythonOf(task);
+        // What a host says of itself comes from the Python of the tasks that need most
+        const needy = [...tasks.values()].find(({ suite }) => (suite.python_packages ?? []).length > 0);
+        const python = await pythonOf(needy);
         if (options.executor === "bwrap") await checkBwrap();
         const data = new RunnerData(resolve(options.data));
         const close = await data.open();
@@ -105,7 +110,7 @@ export function registerAttach(program: Command): void {
                 lease: { id: spec.lease.id, nonce: spec.lease.nonce },
                 executor: options.executor,
                 gpus: grant,
-                python,
+                python: await pythonOf(task),
                 signer,
                 workDir: join(workDir, "grading"),
                 out,

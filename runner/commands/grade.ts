@@ -159,7 +159,10 @@ export function registerGrade(program: Command): void {
             : await readFile(resolve(options.patch));
         const candidate = await parseCandidate(options.candidate, options.reference, task);
         const folder = await ensureOutputFolder(options.out);
-        const python = await ensurePython();
+        const python = await ensurePython({
+          packages: task.suite.python_packages,
+          onProgress: (text) => output.status(text),
+        });
         const signer = await loadSigningKey(resolve(options.key));
         const gradingId = randomUUID();
         const out = join(folder, `${gradingId}.infradev.tar.gz`);

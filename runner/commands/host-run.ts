@@ -70,7 +70,8 @@ export function registerHostRun(program: Command): void {
         output.status(`${tasks.length} tasks, ${gpus} of ${free} healthy GPUs, until ${options.minutes} min are over`);
         const { complete, rows, run } = await runOnHost({
           tasks,
-          pythonOf: () => ensurePython(),
+          pythonOf: (task) =>
+            ensurePython({ packages: task.suite.python_packages, onProgress: (text) => output.status(text) }),
           executor: options.executor,
           signer,
           out,

@@ -11,7 +11,7 @@ import { runSelfTest } from "../selftest/selftest";
 import { loadSigningKey } from "../signing-key";
 import { type CheckReport, checkTask } from "../suites/check";
 import { keyOf, readValidation, runGate, writeValidation } from "../suites/gate-run";
-import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
+import { type LoadedTask, loadTask, packagesOfTask, readSuiteFile } from "../suites/load";
 import { sealTask } from "../suites/seal";
 import { provideSources } from "../suites/upstream/sources";
 import { type GateVerdict, judge, mergeValidations, parseShard, type Validation } from "../suites/validate";
@@ -140,11 +140,11 @@ async function validate(
       conclude(task, merged, path);
     }
   } else {
-    const python = await ensurePython();
     const { executor } = options;
     let exploits: Promise<Validation["exploits"]> | null = null;
     const runExploits = async (): Promise<Validation["exploits"]> => {
       output.status("running the exploits of the self-test");
+      const python = await ensurePython();
       const { controlResolved, results } = await runSelfTest({ executor, python, signal });
       const passed = results.filter((result) => result.verdict === "passed").map((result) => result.name);
       return { run: results.length, passed, controlResolved };
@@ -158,7 +158,10 @@ async function validate(
         repeats,
         shard,
         executor,
-        python,
+        python: await ensurePython({
+          packages: task.suite.python_packages,
+          onProgress: (text) => output.status(text),
+        }),
         signer,
         out: path,
         signal,
@@ -220,9 +223,12 @@ export function registerTask(program: Command): void {
     .option("--json", "one JSON document on stdout")
     .action((names: string[], options: TaskOptions) =>
       runCommand(options, async (output) => {
-        const python = await ensurePython();
         const reports: CheckReport[] = [];
         for (const dir of await tasksOf(names, options.suite)) {
+          const python = await ensurePython({
+            packages: await packagesOfTask(dir),
+            onProgress: (text) => output.status(text),
+          });
           output.status(`checking ${dir}`);
           const report = await checkTask(dir, { python: python.executable, mirrors: mirrorsOf(options) });
           reports.push(report);

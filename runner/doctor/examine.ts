@@ -135,10 +135,7 @@ async function examineWritable(folder: string, another: string): Promise<Finding
 export async function examineHost(options: { dataDir: string; installPytest: boolean }): Promise<Examination> {
   const python = await examinePython(options.installPytest);
   const gpus = await examineGpus(python.runtime);
-  const suites = await examineSuites(
-    gpus.servable.map(({ memoryMb }) => memoryMb),
-    python.runtime?.executable ?? null,
-  );
+  const suites = await examineSuites(gpus.servable.map(({ memoryMb }) => memoryMb));
   const entries: [string, string, Finding][] = [
     ["node", "Node.js", examineNode()],
     ["python", "Python", python.python],

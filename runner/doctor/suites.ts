@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
-import { capture } from "../processes/capture";
+import { InfraDevError } from "@/lib/contract/errors";
+import { resolvePython } from "../grading/python-runtime";
 import { type Finding, note, ok } from "./finding";
 
 /** What this host can run of one suite. */
@@ -13,8 +14,12 @@ export type SuiteRow = {
   /** Tasks whose standard launch this host can give, and those that it can run with fewer GPUs only. */
   standard: number;
   reduced: number;
-  /** Python distributions that its tests need and that are not installed. */
+  /** The Python that runs its tests, null where none here can. */
+  python: string | null;
+  /** Python distributions that its tests need, where no Python has them all. */
   missingPackages: string[];
+  /** How to get such a Python. */
+  remedy: string | null;
 };
 
 const taskSchema = z.object({
@@ -42,28 +47,22 @@ async function readToml(path: string): Promise<unknown> {
   return text === null ? null : parseToml(text);
 }
 
-/** Those of the requirements whose distribution is not installed; all of them where there is no Python. */
-async function missingOf(requirements: readonly string[], python: string | null): Promise<string[]> {
-  if (requirements.length === 0) return [];
-  if (python === null) return [...requirements];
-  const names = requirements.map((text) => /^[A-Za-z0-9][\w.-]*/.exec(text)?.[0] ?? text);
-  const probe = `import json, sys
-from importlib import metadata
-def has(name):
-    try:
-        return bool(metadata.version(name))
-    except metadata.PackageNotFoundError:
-        return False
-print(json.dumps([has(name) for name in sys.argv[1:]]))`;
-  const run = await capture(python, ["-s", "-c", probe, ...names], { timeoutMs: 60_000 }).catch(() => null);
-  const parsed = z.array(z.boolean()).safeParse(JSON.parse(run?.stdout || "null"));
-  return requirements.filter((_, index) => !(parsed.success && parsed.data[index]));
+/** The Python that serves a suite; or why none does yet. */
+async function pythonFor(
+  packages: readonly string[],
+): Promise<Pick<SuiteRow, "python" | "missingPackages" | "remedy">> {
+  try {
+    const { executable, version } = await resolvePython({ packages });
+    return { python: `${executable} (${version})`, missingPackages: [], remedy: null };
+  } catch (error) {
+    if (!(error instanceof InfraDevError)) throw error;
+    return { python: null, missingPackages: [...packages], remedy: error.problem.remedy ?? null };
+  }
 }
 
 /** What this host can run of each bundled suite, with the GPUs that it can serve (their memory in MiB). */
 export async function examineSuites(
   gpuMemoriesMb: readonly number[],
-  python: string | null,
 ): Promise<{ rows: SuiteRow[]; findings: [id: string, label: string, finding: Finding][] }> {
   const rows: SuiteRow[] = [];
   for (const dir of await bundledSuites()) {
@@ -74,7 +73,7 @@ export async function examineSuites(
       tasks: suite.data.tasks.length,
       standard: 0,
       reduced: 0,
-      missingPackages: await missingOf(suite.data.python_packages ?? [], python),
+      ...(await pythonFor(suite.data.python_packages ?? [])),
     };
     for (const slug of suite.data.tasks) {
       const task = taskSchema.safeParse(await readToml(join(dir, "tasks", slug, "task.toml")));
@@ -88,12 +87,12 @@ export async function examineSuites(
   return { rows, findings: rows.map((row) => [`suite-${row.suite}`, row.suite, describeSuite(row)]) };
 }
 
-function describeSuite({ tasks, standard, reduced, missingPackages }: SuiteRow): Finding {
+function describeSuite({ tasks, standard, reduced, python, missingPackages, remedy }: SuiteRow): Finding {
   const text = `${standard} of ${tasks} tasks with their standard launch${reduced > 0 ? `, ${reduced} with fewer GPUs than that` : ""}`;
   if (missingPackages.length > 0) {
-    const remedy = `install for the Python above: pip install ${missingPackages.map((each) => `'${each}'`).join(" ")}`;
-    return note(`${text}; without ${missingPackages.join(", ")} none`, remedy);
+    return note(`${text}; no Python here has ${missingPackages.join(", ")} yet`, remedy ?? "see python above");
   }
-  if (reduced > 0) return note(text, "for verdicts that count, use a host with more free GPUs");
-  return ok(text);
+  const served = python === null ? text : `${text}, by ${python}`;
+  if (reduced > 0) return note(served, "for verdicts that count, use a host with more free GPUs");
+  return ok(served);
 }

@@ -91,7 +91,7 @@ export async function gradeTask(asked: GradeInput): Promise<Graded> {
   const input = withProfile(asked);
   const startedAt = new Date();
   const startedMs = performance.now();
-  const python = input.python ?? (await ensurePython());
+  const python = input.python ?? (await ensurePython({ packages: input.task.suite.python_packages }));
   await mkdir(input.workDir, { recursive: true }).catch((cause) => {
     throw storageError(cause, input.workDir) ?? cause;
   });

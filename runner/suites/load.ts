@@ -131,6 +131,13 @@ function parseWith<T extends z.ZodType>(
 const isFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isFile() ?? false;
 const isFolder = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isDirectory() ?? false;
 
+/** Python packages that the tests of a task directory need beside pytest, as its suite states them. */
+export async function packagesOfTask(dir: string): Promise<readonly string[]> {
+  const suiteDir = dirname(dirname(resolve(dir)));
+  if (!(await isFile(join(suiteDir, "suite.toml")))) return [];
+  return (await readSuiteFile(suiteDir)).python_packages ?? [];
+}
+
 /** Reads and checks `suite.toml`. */
 export async function readSuiteFile(dir: string): Promise<SuiteFile> {
   const path = join(dir, "suite.toml");
