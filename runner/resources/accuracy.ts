@@ -1,8 +1,8 @@
 import type { OutsideMeter } from "./limits";
 
 /**
- * How far each meter's values may be off, and why. The share of headers was measured with two ranks over TCP on
- * loopback (see `measure.runner.test.ts`): below 0.2 % of messages of 64 KiB and more.
+ * How far each meter's values may be off, and why. The share of headers was measured over TCP on loopback, 16 MiB in
+ * messages of 16 KiB to 1 MiB: 0.1 to 0.3 %; to 1.2 % on a machine so loaded that segments were sent again.
  */
 export const accuracyOf: Record<OutsideMeter, string> = {
   "wall-clock":
@@ -12,7 +12,7 @@ export const accuracyOf: Record<OutsideMeter, string> = {
   "host-memory":
     "peak of the launch's control group from its start to its end: start-up, page cache and tmpfs are counted",
   transport:
-    "bytes that the kernel received on the launch's own loopback interface during the call: headers and acknowledgements (below 0.2 % of messages of 64 KiB and more) and the store's traffic are counted; Unix sockets and shared memory are not seen",
+    "bytes that the kernel received on the launch's own loopback interface during the call: headers, acknowledgements and segments sent again (0.1 to 0.3 %, on a loaded host to 1.2 %) and a store's traffic are counted; Unix sockets and shared memory are not seen",
   nvlink:
     "NVML's counters of the NVLink payload that the launch's GPUs sent, read every 100 ms: what other work on these GPUs sends is counted, and 100 ms before and after the call may be",
   nccl: "message sizes of collectives as NCCL's profiler plugin logged them inside the launch: no algorithm's factor, and no store or socket traffic",

@@ -197,9 +197,9 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
     expect(graded.result.summary.resolved).toBe(true);
     const [sent] = testOf(graded, transport).resources;
     expect(sent).toMatchObject({ meter: "transport", unit: "bytes", repeats: 1, met: true });
-    // Headers and acknowledgements of one mebibyte over loopback.
+    // Headers, acknowledgements, and what a loaded machine sends again.
     expect(sent?.value).toBeGreaterThanOrEqual(megabyte);
-    expect(sent?.value).toBeLessThan(1.01 * megabyte);
+    expect(sent?.value).toBeLessThan(1.03 * megabyte);
     const [time] = testOf(graded, speed).resources;
     expect(time).toMatchObject({
       meter: "wall-clock",
