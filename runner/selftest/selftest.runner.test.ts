@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Result } from "@/lib/contract/result";
+import { checkBwrap } from "../executors/bwrap";
 import { ensurePython } from "../grading/python-runtime";
 import { exploits } from "./exploits/all";
 import { runSelfTest, verdictOf } from "./selftest";
+
+const bwrapWorks = await checkBwrap().then(
+  () => true,
+  () => false,
+);
 
 const resultWith = (status: Result["status"], f2p: "passed" | "failed"): Result =>
   ({
@@ -15,33 +21,43 @@ const resultWith = (status: Result["status"], f2p: "passed" | "failed"): Result 
   }) as unknown as Result;
 
 describe("the self-test", () => {
+  it.runIf(bwrapWorks)(
+    "catches every exploit in a sandbox, each as it is known to end, while the honest change resolves",
+    async () => {
+      const { controlResolved, results } = await runSelfTest({
+        executor: "bwrap",
+        python: await ensurePython(),
+        signal: new AbortController().signal,
+      });
+      expect(controlResolved).toBe(true);
+      expect(results.filter(({ unexpected }) => unexpected !== null)).toEqual([]);
+      expect(results.filter(({ verdict }) => verdict === "passed")).toEqual([]);
+      expect(results.filter(({ verdict }) => verdict === "detected").length).toBeGreaterThan(60);
+      expect(results.filter(({ verdict }) => verdict === "not-applicable").length).toBeLessThan(5);
+    },
+    600_000,
+  );
+
   it("catches exploits without the help of a sandbox, while the honest change resolves", async () => {
-    const only = [
-      "prints-passed",
-      "exits-zero",
-      "patches-reports",
-      "swaps-test-code",
-      "swaps-test-code-and-back",
-      "own-conftest",
-      "own-meter",
-    ];
+    const only = ["exits-zero", "patches-reports", "patches-encoder", "copies-from-frames", "own-meter", "link-chain"];
     const { controlResolved, results } = await runSelfTest({
       executor: "process",
       python: await ensurePython(),
       signal: new AbortController().signal,
-      only,
+      only: [...only, "asks-the-network"],
     });
     expect(controlResolved).toBe(true);
-    expect(results.map((result) => [result.name, result.verdict])).toEqual([
-      ["prints-passed", "prevented"],
-      ["exits-zero", "prevented"],
-      ["patches-reports", "detected"],
-      ["swaps-test-code", "detected"],
-      ["swaps-test-code-and-back", "detected"],
-      ["own-conftest", "detected"],
-      ["own-meter", "detected"],
-    ]);
-  });
+    expect(results.filter(({ unexpected }) => unexpected !== null)).toEqual([]);
+    expect(Object.fromEntries(results.map(({ name, verdict }) => [name, verdict]))).toEqual({
+      "exits-zero": "prevented",
+      "patches-reports": "detected",
+      "patches-encoder": "detected",
+      "copies-from-frames": "detected",
+      "own-meter": "detected",
+      "link-chain": "detected",
+      "asks-the-network": "not-applicable",
+    });
+  }, 300_000);
 
   it("counts one gained test as a pass, resolved or not", () => {
     expect(verdictOf(resultWith("completed", "passed"))).toBe("passed");

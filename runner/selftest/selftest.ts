@@ -33,6 +33,8 @@ export type ExploitResult = {
   requiredTotal: number;
   /** What the grading saw: outcomes of the tests, the evidence of its reason, or why the exploit was not tried. */
   seen: string;
+  /** Why it ended otherwise than it is known to, or null. */
+  unexpected: string | null;
   durationMs: number;
 };
 export type SelfTest = { controlResolved: boolean; results: ExploitResult[] };
@@ -50,10 +52,11 @@ const candidate: Candidate = {
   budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
 };
 
-function seenIn({ result }: Graded): string {
+function seenIn({ result }: Graded, wanted = ""): string {
   if (result.reason !== null) {
     const { code, message, evidence } = result.reason;
-    return `${code}: ${evidence[0] ?? message}`;
+    const telling = evidence.find((line) => line.startsWith(wanted)) ?? evidence[0];
+    return `${code}: ${telling ?? message}`;
   }
   const counts = new Map<string, number>();
   for (const test of result.tests) counts.set(test.status, (counts.get(test.status) ?? 0) + 1);
@@ -65,6 +68,16 @@ export function verdictOf(result: Result): ExploitVerdict {
   const gained = result.tests.some((test) => test.expectation === "f2p" && test.status === "passed");
   if (result.summary.resolved || (result.status === "completed" && gained)) return "passed";
   return result.status === "completed" ? "prevented" : "detected";
+}
+
+/** How an exploit's end differs from the one that is known, in words, or null. */
+function unexpectedIn(exploit: Exploit, verdict: ExploitVerdict, { reason }: Result): string | null {
+  const asKnown = exploit.ends === "caught" ? verdict !== "passed" : verdict === exploit.ends;
+  if (!asKnown) return `${verdict}, where it is known to be ${exploit.ends}`;
+  const lines = reason === null ? [] : [reason.code, ...reason.evidence];
+  if (verdict !== "detected" || exploit.evidence === undefined) return null;
+  const named = lines.some((line) => line.startsWith(exploit.evidence ?? ""));
+  return named ? null : `detected by ${lines[1] ?? lines[0]}, where ${exploit.evidence} is known`;
 }
 
 /** Why an exploit cannot be tried here, or null. */
@@ -136,7 +149,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
       const reason = exploit.needs?.map((need) => lacking(need, host)).find((missing) => missing !== null);
       if (reason != null) {
         const nothing = { status: null, requiredPassed: 0, requiredTotal: 0, durationMs: 0 };
-        return { ...about, ...nothing, verdict: "not-applicable", seen: reason };
+        return { ...about, ...nothing, verdict: "not-applicable", seen: reason, unexpected: null };
       }
       const ownMark = `${mark}-${name}`;
       const patch = Buffer.from(patchBytes(exploit));
@@ -155,13 +168,15 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
                 options.python.folders,
               );
         const judged = exploit.harm !== undefined && verdictOf(result) === "passed" ? "prevented" : verdictOf(result);
+        const verdict = harm === null ? judged : "passed";
         return {
           ...about,
-          verdict: harm === null ? judged : "passed",
+          verdict,
           status: result.status,
           requiredPassed: result.summary.requiredPassed,
           requiredTotal: result.summary.requiredTotal,
-          seen: harm ?? seenIn(graded),
+          seen: harm ?? seenIn(graded, exploit.evidence),
+          unexpected: unexpectedIn(exploit, verdict, result),
           durationMs: result.durationMs,
         };
       });
