@@ -151,7 +151,7 @@ export function ResourceTable({ detail }: { detail: AttemptDetail }) {
                   <td>
                     <Bar resource={resource} />
                   </td>
-                  <td>{resource.met ? "✓ yes" : "✗ no"}</td>
+                  <td>{resource.met ? "✓\u00a0yes" : "✗\u00a0no"}</td>
                   <Source resource={resource} />
                 </tr>
               ))}
