@@ -29,6 +29,7 @@ export type TinyTask = {
   /** Files that the reference change changes; none by default. */
   gold?: Record<string, string | null>;
   probes?: ProbesVisibility;
+  memoryMb?: number;
   /** Harbor's limit for the whole grading. */
   verifierTimeoutSec?: number;
 };
@@ -89,7 +90,7 @@ default = true
 ${groups.join("\n")}
 ${spec.verifierTimeoutSec === undefined ? "" : `[verifier]\ntimeout_sec = ${spec.verifierTimeoutSec}`}
 [environment]
-memory_mb = 256
+memory_mb = ${spec.memoryMb ?? 256}
 `,
   );
   await put("tasks/tiny/instruction.md", "Do it.\n");
