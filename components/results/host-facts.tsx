@@ -8,6 +8,8 @@ export function HostFacts({ detail }: { detail: AttemptDetail }) {
   const gpus = host.gpus.length === 0 ? "none" : `${host.gpus.length} × ${host.gpus[0]?.model}`;
   const canariesRight = guard?.canaries.filter((canary) => canary.expected === canary.observed).length ?? 0;
   const canaries = guard?.canaries.length ?? 0;
+  const controls = guard?.controls?.length ?? 0;
+  const controlsRight = guard?.controls?.filter((control) => control.observed !== "passed").length ?? 0;
   return (
     <section className="two" aria-label="Host and guard">
       <div>
@@ -43,6 +45,10 @@ export function HostFacts({ detail }: { detail: AttemptDetail }) {
           <dl className="facts">
             <dt>Canaries</dt>
             <dd>{canaries === 0 ? "none placed" : `${canariesRight} of ${canaries} reported as they must`}</dd>
+            <dt title="Tests that passed, launched again so that no honest run passes them">Negative controls</dt>
+            <dd>
+              {controls === 0 ? "none launched" : `${controlsRight} of ${controls} did not pass, as they must not`}
+            </dd>
             <dt>Restored paths</dt>
             <dd>
               {guard.restoredPaths.length === 0

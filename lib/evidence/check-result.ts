@@ -59,7 +59,48 @@ function checkRootRank(expected: ManifestTest, actual: TestOutcome, nproc: numbe
     : refuse(`rank ${root.rank} is '${root.status}', the test is called '${actual.status}'`);
 }
 
-function checkTest(expected: ManifestTest, actual: TestOutcome, nproc: number, launches: number): Problem[] {
+/**
+ * A test that passed misses nothing that was measured outside of its process, and was measured there where its limit
+ * says so. `complete`: the result shows every measure that there is.
+ */
+function checkMeasures(expected: ManifestTest, actual: TestOutcome, complete: boolean): Problem[] {
+  if (actual.status !== "passed") return [];
+  const where = `tests[${actual.id}].resources`;
+  const outside = actual.resources.filter(({ meter }) => meter !== undefined && meter !== "test");
+  const problems = outside
+    .filter(({ met }) => !met)
+    .map(({ name, value, unit, limit }) =>
+      problem(
+        "result.resource",
+        `${where}[${name}]`,
+        `is ${value} ${unit} against a limit of ${limit}, and the test is called 'passed'`,
+        "a test whose limit the grader measures passes only where it is met",
+      ),
+    );
+  const { limit } = expected;
+  if (limit?.meter === undefined || !complete) return problems;
+  const measured = outside.some(({ name, limit: against }) => name === limit.resource && against === limit.value);
+  if (!measured)
+    problems.push(
+      problem(
+        "result.resource",
+        where,
+        `has no measure of ${limit.resource} against ${limit.value} from outside, and the test is called 'passed'`,
+        "a test whose limit the grader measures passes only where it was measured",
+      ),
+    );
+  return problems;
+}
+
+function checkTest(
+  expected: ManifestTest,
+  actual: TestOutcome,
+  nproc: number,
+  { launches, status }: Pick<Result, "launches" | "status">,
+  hidden: boolean,
+): Problem[] {
+  // Of hidden probes a result shows no measures.
+  const measurable = status === "completed" && !hidden;
   const where = `tests[${actual.id}]`;
   const facts = (test: ManifestTest | TestOutcome) => ({
     kind: test.kind,
@@ -87,12 +128,12 @@ function checkTest(expected: ManifestTest, actual: TestOutcome, nproc: number, l
         ),
       );
     seen.add(outcome.rank);
-    if (outcome.launch !== null && outcome.launch >= launches)
+    if (outcome.launch !== null && outcome.launch >= launches.length)
       problems.push(
         problem(
           "result.launch",
           `${where}.ranks`,
-          `names launch ${outcome.launch} of ${launches}`,
+          `names launch ${outcome.launch} of ${launches.length}`,
           "a rank outcome names a launch of this result",
         ),
       );
@@ -108,6 +149,7 @@ function checkTest(expected: ManifestTest, actual: TestOutcome, nproc: number, l
       ),
     );
   problems.push(...checkRootRank(expected, actual, nproc));
+  problems.push(...checkMeasures(expected, actual, measurable));
   for (const resource of actual.resources)
     if (resource.met !== resource.value <= resource.limit)
       problems.push(
@@ -173,7 +215,10 @@ export function checkResult(result: Result, manifest: Manifest): Problem[] {
           "a test belongs to a group of its manifest",
         ),
       );
-    else problems.push(...checkTest(test, outcome, nproc, result.launches.length));
+    else
+      problems.push(
+        ...checkTest(test, outcome, nproc, result, manifest.suite.probes === "hidden" && test.kind === "probe"),
+      );
   }
   for (const test of result.tests)
     if (!listed.has(test.id))
@@ -229,10 +274,22 @@ export function checkResult(result: Result, manifest: Manifest): Problem[] {
   return problems;
 }
 
-/** Checks that a completed grading has no guard item that reported as only a grading tampered with lets it report. */
+/**
+ * Checks that a completed grading has no guard item and no negative control that reported as only a grading tampered
+ * with lets it report.
+ */
 export function checkGuard(guard: Guard, result: Result): Problem[] {
   if (result.status !== "completed") return [];
-  return guard.canaries
+  const controls = (guard.controls ?? [])
+    .filter(({ observed }) => observed === "passed")
+    .map(({ test }) => ({
+      code: "result.guard",
+      message: `'${test}' passed as a negative control too, and the grading is called completed`,
+      where: `${bundlePaths.guard}#controls`,
+      rule: "where a test passes that was changed so that no honest run passes it, the grading was tampered with",
+      remedy: "grade again with a current runner; a result that breaks this rule is not evidence",
+    }));
+  const canaries = guard.canaries
     .filter(
       ({ expected, observed }) =>
         observed === "skipped" || (observed !== expected && (observed === "passed" || observed === "failed")),
@@ -244,6 +301,7 @@ export function checkGuard(guard: Guard, result: Result): Problem[] {
       rule: "where a guard item reports the wrong outcome, the grading was tampered with",
       remedy: "grade again with a current runner; a result that breaks this rule is not evidence",
     }));
+  return [...canaries, ...controls];
 }
 
 /** Checks the replay inputs against manifest and patch. */

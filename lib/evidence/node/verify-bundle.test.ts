@@ -851,6 +851,19 @@ describe("writer", () => {
       },
     });
     await expect(writeBundle(request)).rejects.toMatchObject({ code: "result.guard" });
+    const controls = [{ group: "official", test: "tests/test_x.py::test_x", change: "end", observed: "passed" }];
+    await makeTestPayload(payloadDir, {
+      files: {
+        "guard.json": JSON.stringify({
+          format: "infradev-guard/1",
+          canaries: [],
+          restoredPaths: [],
+          findings: [],
+          controls,
+        }),
+      },
+    });
+    await expect(writeBundle(request)).rejects.toMatchObject({ code: "result.guard" });
     await rm(join(payloadDir, "guard.json"));
     await expect(writeBundle(request)).rejects.toMatchObject({ code: "bundle.missing-file" });
     expect(existsSync(out)).toBe(false);
