@@ -1,23 +1,28 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { GpuPool } from "../gpus/pool";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
-import { runOnHost } from "../host-run/host-run";
+import { type HostRunStep, hostRunSteps, runOnHost } from "../host-run/host-run";
 import { hostRunTable } from "../host-run/table";
 import { loadSigningKey } from "../signing-key";
 import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
+import { provideSources } from "../suites/upstream/sources";
 import { exitCodes } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { executorOption } from "./grade";
 import { locateSuite, locateTask } from "./locate";
+import { mirrorOption, mirrorsOf } from "./mirror-option";
 import { runCommand } from "./run-command";
 
 type HostRunCommandOptions = {
   executor: RunnerExecutor;
+  mirror?: string[];
   gpus?: number;
+  sideBySide?: boolean;
+  steps?: HostRunStep[];
   repeats: number;
   rounds: number;
   minutes: number;
@@ -46,7 +51,10 @@ export function registerHostRun(program: Command): void {
       "everything that has to be seen on a host: self-test, gate of every task, overhead; in resumable parts",
     )
     .addOption(executorOption())
-    .option("--gpus <n>", "GPUs to use; all healthy ones by default, 0 for none", atLeast(0, true))
+    .addOption(mirrorOption())
+    .option("--gpus <n>", "GPUs of a grading at most; all healthy ones by default, 0 for none", atLeast(0, true))
+    .option("--side-by-side", "gradings with GPUs side by side, as many as the GPUs allow")
+    .addOption(new Option("--steps <steps...>", "only these; what is left out stays to be made").choices(hostRunSteps))
     .option("--repeats <n>", "gradings of gold", atLeast(1, true), 5)
     .option("--rounds <n>", "rounds of the comparison with launches by hand; 0 leaves it out", atLeast(0, true), 5)
     .option("--minutes <n>", "end within this time; the same command again goes on", atLeast(0.1, false), 8.5)
@@ -62,7 +70,11 @@ export function registerHostRun(program: Command): void {
         const tasks: LoadedTask[] = [];
         for (const suite of suites.length > 0 ? suites : [undefined]) {
           const dir = locateSuite(suite);
-          for (const slug of (await readSuiteFile(dir)).tasks) tasks.push(await loadTask(locateTask(slug, dir)));
+          for (const slug of (await readSuiteFile(dir)).tasks) {
+            const task = await loadTask(locateTask(slug, dir));
+            await provideSources(task, mirrorsOf(options));
+            tasks.push(task);
+          }
         }
         const pool = new GpuPool({ what: "host-run" });
         const free = (await pool.look()).free.length;
@@ -77,6 +89,8 @@ export function registerHostRun(program: Command): void {
           out,
           repeats: options.repeats,
           gpus,
+          gpuParallel: options.sideBySide && gpus > 0 ? Math.max(1, Math.floor(free / gpus)) : 1,
+          steps: new Set(options.steps ?? hostRunSteps),
           acquireGpus: (count) => pool.acquire(count, { signal }),
           parallel: Math.max(1, Math.floor(availableParallelism() / ranksOf(tasks))),
           overheadRounds: options.rounds,
@@ -92,7 +106,9 @@ export function registerHostRun(program: Command): void {
             output.line(`${output.paint("red", "FAIL")}  ${task.metadata.slug}  ${rule.rule}: ${rule.found}`);
           }
         }
-        const caught = run.selftest?.controlResolved && run.selftest.results.every((each) => each.verdict !== "passed");
+        const caught =
+          run.selftest === null ||
+          (run.selftest.controlResolved && run.selftest.results.every((each) => each.verdict !== "passed"));
         const asExpected = run.collectives?.rows.every(({ holds }) => holds) ?? true;
         const holds =
           caught && asExpected && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));

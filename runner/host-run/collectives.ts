@@ -31,7 +31,7 @@ const expectations: readonly Expectation[] = [
     { test: `test_exits[${rank}]`, status: "crashed", rootRank: rank },
     { test: `test_raises[${rank}]`, status: "error", rootRank: rank },
   ]),
-  { test: "test_times_out", status: "not-passed", rootRank: null },
+  { test: "test_times_out", status: "not-passed", rootRank: 0 },
 ];
 
 const candidate: Candidate = {

@@ -15,6 +15,9 @@ import { measureOverhead } from "./overhead";
 import { type HostRun, readHostRun, writeHostRun } from "./state";
 import { rowOf, type TaskRow } from "./table";
 
+export const hostRunSteps = ["selftest", "collectives", "gate", "overhead"] as const;
+export type HostRunStep = (typeof hostRunSteps)[number];
+
 export type HostRunOptions = {
   tasks: readonly LoadedTask[];
   pythonOf: (task: LoadedTask) => Promise<PythonRuntime>;
@@ -23,8 +26,11 @@ export type HostRunOptions = {
   /** Folder of the run's reports; what stands in it already is not made again. */
   out: string;
   repeats: number;
-  /** GPUs of this run; a grading gets as many as its task asks for, at most these. */
+  /** GPUs that a grading gets at most; as many as its task asks for where that is fewer. */
   gpus: number;
+  /** Gradings with GPUs at once. Only one after the other can be looked after for what each left on the host. */
+  gpuParallel: number;
+  steps: ReadonlySet<HostRunStep>;
   acquireGpus: (count: number) => Promise<GpuGrant>;
   /** Gradings of tasks without GPUs at once. */
   parallel: number;
@@ -74,12 +80,13 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   };
   const inTime = (neededMs: number): boolean => performance.now() + neededMs < options.untilMs;
 
-  if (run.selftest === null) {
+  if (run.selftest === null && options.steps.has("selftest")) {
     say("self-test");
     const { controlResolved, results } = await runSelfTest({
       executor: options.executor,
       python,
       signal: options.signal,
+      parallel: options.parallel,
       onResult: (result, done, total) => say(`self-test ${done}/${total}  ${result.name}: ${result.verdict}`),
     });
     await save({
@@ -89,15 +96,19 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       },
     });
   }
-  const exploits: Validation["exploits"] = {
-    run: run.selftest?.results.length ?? 0,
-    passed: run.selftest?.results.filter(({ verdict }) => verdict === "passed").map(({ name }) => name) ?? [],
-    controlResolved: run.selftest?.controlResolved ?? false,
-  };
+  const { selftest } = run;
+  const exploits: Validation["exploits"] =
+    selftest === null
+      ? null
+      : {
+          run: selftest.results.length,
+          passed: selftest.results.filter(({ verdict }) => verdict === "passed").map(({ name }) => name),
+          controlResolved: selftest.controlResolved,
+        };
 
   const torchTask = options.tasks.find(usesTorchrun);
-  let complete = true;
-  if (run.collectives === null && torchTask !== undefined) {
+  let complete = run.selftest !== null;
+  if (run.collectives === null && torchTask !== undefined && options.steps.has("collectives")) {
     if (inTime(collectivesMs)) {
       const grant = options.gpus > 0 ? await options.acquireGpus(Math.min(2, options.gpus)) : null;
       try {
@@ -112,8 +123,9 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       } finally {
         await grant?.release();
       }
-    } else complete = false;
+    }
   }
+  complete &&= run.collectives !== null || torchTask === undefined;
   const rows: TaskRow[] = [];
   for (const task of options.tasks) {
     const gpus = Math.min(task.manifest.task.gpusGrade, options.gpus);
@@ -136,8 +148,10 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       gpus,
       acquireGpus: options.acquireGpus,
       untilMs: options.untilMs,
-      ...(gpus === 0
-        ? { parallel: options.parallel }
+      maxGradings: options.steps.has("gate") ? Infinity : 0,
+      parallel: gpus === 0 ? options.parallel : options.gpuParallel,
+      ...(gpus === 0 || options.gpuParallel > 1
+        ? {}
         : {
             watchHost: async (uuids: readonly string[]) => {
               const before = await takeStock(uuids);
@@ -153,6 +167,10 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   for (const task of firstOfEachSuite(options.tasks)) {
     const { slug } = task.metadata;
     if (measured.has(slug) || options.overheadRounds === 0) continue;
+    if (!options.steps.has("overhead")) {
+      complete = false;
+      continue;
+    }
     const gold = rows.find((row) => row.task === task)?.report.gradings.find(({ patch }) => patch === "gold");
     if (gold === undefined || !inTime(gold.durationMs * (2 * options.overheadRounds + 2))) {
       complete = false;

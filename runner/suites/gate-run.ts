@@ -134,6 +134,8 @@ export type GateOptions = {
   acquireGpus?: (count: number) => Promise<GpuGrant>;
   /** Gradings at once; one by default. */
   parallel?: number;
+  /** Gradings that this call makes at most. */
+  maxGradings?: number;
   /** No grading is started after this time of `performance.now()` that would not be over before it, as far as known. */
   untilMs?: number;
   /** Called before a grading; what it gives is called after it. For a run that has the host to itself. */
@@ -155,9 +157,12 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
   const work = await mkdtemp(join(tmpdir(), "infradev-gate-"));
   let writing: Promise<void> = Promise.resolve();
   let longestMs = 0;
+  let left = options.maxGradings ?? Number.POSITIVE_INFINITY;
   const worker = async (): Promise<void> => {
     for (let item = open.shift(); item !== undefined; item = open.shift()) {
       options.signal.throwIfAborted();
+      left -= 1;
+      if (left < 0) return;
       if (options.untilMs !== undefined && performance.now() + longestMs > options.untilMs) return;
       const startedMs = performance.now();
       const grading = await gradeItem(task, item, options, join(work, `${item.patch}-${item.repeat}`));
