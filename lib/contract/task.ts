@@ -79,6 +79,8 @@ export const groupSchema = z.object({
   test_timeout_sec: z.number().positive(),
   /** Variables of the launch's environment beside the grader's own, for example NCCL's. */
   env: z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), z.string().max(400)).optional(),
+  /** Folder of the repository above which no conftest.py is loaded (pytest's `--confcutdir`); by default all are. */
+  conftest_root: relativePathSchema.optional(),
 });
 export type Group = z.infer<typeof groupSchema>;
 

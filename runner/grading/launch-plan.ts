@@ -44,6 +44,7 @@ export function argumentsOf(
     "-c",
     `${guard}/settings.ini`,
     `--rootdir=${usesProbes ? probes : repository}`,
+    ...(group.conftest_root === undefined ? [] : [`--confcutdir=${repository}/${group.conftest_root}`]),
     "-p",
     "no:cacheprovider",
     "--capture=no",

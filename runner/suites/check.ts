@@ -210,7 +210,9 @@ async function collectIds(
   files: readonly string[],
 ): Promise<{ ids: string[]; complaint: string | null }> {
   const args = ["-B", "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-p", "infradev_report"];
-  const run = await capture(python, [...args, "-c", join(pluginDir, "pytest.ini"), "--rootdir", checkout, ...files], {
+  args.push("-c", join(pluginDir, "pytest.ini"), "--rootdir", checkout);
+  if (group.conftest_root !== undefined) args.push(`--confcutdir=${join(checkout, group.conftest_root)}`);
+  const run = await capture(python, [...args, ...files], {
     cwd: checkout,
     env: {
       PATH: environment.path,

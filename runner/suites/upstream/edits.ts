@@ -61,9 +61,17 @@ const rangeOf = (edit: Edit): [number, number] => edit.replace ?? [edit.insert_b
 export function applyEdits(text: string, edits: readonly Edit[], where: string): string {
   const lines = text.split(/(?<=\n)/);
   const ordered = [...edits].sort((a, b) => rangeOf(b)[0] - rangeOf(a)[0]);
-  let untouched = lines.length + 1;
+  let untouched = Number.POSITIVE_INFINITY;
   for (const edit of ordered) {
     const [first, last] = rangeOf(edit);
+    if (last >= untouched) {
+      throw upstreamProblem("invalid", "edits-overlap", {
+        message: `two edits of '${edit.file}' touch line ${last}`,
+        where,
+        rule: "edits of one file are apart",
+        remedy: "join them",
+      });
+    }
     const found = sha256Hex(lines.slice(first - 1, last).join(""));
     if (last > lines.length || found !== edit.sha256) {
       throw upstreamProblem("conflict", "edit-differs", {
@@ -71,14 +79,6 @@ export function applyEdits(text: string, edits: readonly Edit[], where: string):
         where,
         rule: "an edit is made to the lines that it was written for",
         remedy: "correct the lines or the digest; merge_commit decides what the file holds",
-      });
-    }
-    if (last >= untouched) {
-      throw upstreamProblem("invalid", "edits-overlap", {
-        message: `two edits of '${edit.file}' touch line ${last}`,
-        where,
-        rule: "edits of one file are apart",
-        remedy: "join them",
       });
     }
     untouched = first;

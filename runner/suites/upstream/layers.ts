@@ -69,7 +69,12 @@ export async function ensureLayer(
     const building = `${path}.building`;
     await rm(building, { recursive: true, force: true });
     await mkdir(building, { recursive: true });
-    await build(building);
+    try {
+      await build(building);
+    } catch (error) {
+      await rm(building, { recursive: true, force: true });
+      throw error;
+    }
     await rm(path, { recursive: true, force: true });
     await rename(building, path);
   });
