@@ -134,7 +134,9 @@ async function examineWritable(folder: string, another: string): Promise<Finding
  */
 export async function examineHost(options: { dataDir: string; installPytest: boolean }): Promise<Examination> {
   const python = await examinePython(options.installPytest);
-  const gpus = await examineGpus(python.runtime);
+  const withTorch =
+    python.runtime?.torch == null ? await resolvePython({ packages: ["torch"] }).catch(() => null) : null;
+  const gpus = await examineGpus(withTorch ?? python.runtime);
   const suites = await examineSuites(gpus.servable.map(({ memoryMb }) => memoryMb));
   const entries: [string, string, Finding][] = [
     ["node", "Node.js", examineNode()],
