@@ -19,7 +19,7 @@ import type { ProgressEvent } from "./progress";
 import { digestsOf, type Workspace } from "./workspace";
 
 /** Beyond this many launches again of one unit its remaining tests stay not-run: each launch settles at least one. */
-export const maxRelaunches = 64;
+const maxRelaunches = 64;
 /** Launches of one unit that may be lost to the host before the grading is the host's fault. */
 const maxLosses = 3;
 
@@ -177,9 +177,12 @@ class Run {
       launch: async (group, tests, purpose, reference) => {
         if (input.signal?.aborted) return null;
         const workspace = reference === null ? input.workspace : await input.reference(reference);
-        const deadlineMs = performance.now() + group.timeout_sec * 1000;
-        const result = await this.launch(group, tests, deadlineMs, { purpose, workspace });
-        return record.infra !== null || record.tampered || input.signal?.aborted ? null : result;
+        for (let losses = 0; ; losses += 1) {
+          const deadlineMs = performance.now() + group.timeout_sec * 1000;
+          const result = await this.launch(group, tests, deadlineMs, { purpose, workspace });
+          if (record.infra !== null || record.tampered || input.signal?.aborted) return null;
+          if (result.lost === null || losses >= maxLosses) return result;
+        }
       },
     });
     record.infra ??= undecided;
@@ -345,9 +348,10 @@ class Run {
 
 /** Without a sandbox what the candidate wrote there would be in gold's way. */
 async function emptyTemporaryFolder({ sandboxed, baseEnv }: ExecutorSession): Promise<void> {
-  if (sandboxed || baseEnv.TMPDIR === undefined) return;
-  await rm(baseEnv.TMPDIR, { recursive: true, force: true });
-  await mkdir(baseEnv.TMPDIR, { recursive: true });
+  const { TMPDIR: folder = "" } = baseEnv;
+  if (sandboxed || folder === "") return;
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
 }
 
 const isUnderTests = (path: string, task: LoadedTask): boolean =>

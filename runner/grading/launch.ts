@@ -209,7 +209,7 @@ class Watch {
     for (const record of alive) {
       const sinceMs = record.open?.sinceMs ?? (record.collected === null ? this.startedMs : record.lastEventMs);
       const allowedMs = record.open ? limitMs : limitMs + startAllowanceMs;
-      if (record.waiting) continue;
+      if (record.waiting || this.input.observer.isWaiting(record.rank)) continue;
       const overdue = record.sessionFinished ? now - record.lastEventMs > exitGraceMs : now - sinceMs > allowedMs;
       if (overdue && (earliest === null || sinceMs < earliest.sinceMs)) earliest = { record, sinceMs };
     }

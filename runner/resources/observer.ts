@@ -16,6 +16,8 @@ export type LaunchObserver = {
   onReady(): void;
   onEvent(rank: number, event: RankEvent, nowMs: number): void;
   onExit(rank: number): void;
+  /** Whether a rank is kept from a call that other ranks have not come to yet: it is not the one that hangs. */
+  isWaiting(rank: number): boolean;
   /** A part of a file that a rank left in its private folder. */
   onEvidence(event: Extract<ControlEvent, { event: "evidence" }>): void;
 };
@@ -107,6 +109,10 @@ export class Observer implements LaunchObserver {
   onExit(rank: number): void {
     this.ended.add(rank);
     this.letGo();
+  }
+
+  isWaiting(rank: number): boolean {
+    return this.waiting.has(rank);
   }
 
   onEvidence(event: Extract<ControlEvent, { event: "evidence" }>): void {
