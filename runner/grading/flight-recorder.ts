@@ -1,7 +1,7 @@
 import { type PlainValue, readPlainPickle } from "./plain-pickle";
 
 /** One collective as torch's flight recorder kept it. */
-export type RecordedCollective = {
+type RecordedCollective = {
   record: number | null;
   processGroup: string | null;
   name: string | null;

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /** One process of this host. */
-export type HostProcess = { pid: number; parent: number; command: string };
+type HostProcess = { pid: number; parent: number; command: string };
 
 /** Every process that is not a zombie. */
-export function listProcesses(): HostProcess[] {
+function listProcesses(): HostProcess[] {
   return readdirSync("/proc").flatMap((entry) => {
     if (!/^\d+$/.test(entry)) return [];
     try {
@@ -19,7 +19,7 @@ export function listProcesses(): HostProcess[] {
 }
 
 /** Processes below one, however deep. */
-export function descendantsOf(root: number): HostProcess[] {
+function descendantsOf(root: number): HostProcess[] {
   const all = listProcesses();
   const found: HostProcess[] = [];
   const open = [root];
@@ -46,7 +46,7 @@ export function launchBelow(root: number): { sandbox: number[]; launcher: number
 
 /**
  * What a run left on this host: processes and mounts that name `folder`, control groups with the mark of a process,
- * entries of `folder` that a runner makes for itself, and ports and GPUs that are still held.
+ * entries of `folder` that a runner makes for itself, and ports that are still held.
  */
 export function remainsOf(folder: string, owner: string): string[] {
   const named = listProcesses()
@@ -64,14 +64,17 @@ export function remainsOf(folder: string, owner: string): string[] {
   const temporary = entriesOf(folder)
     .filter((name) => name.startsWith("infradev-"))
     .map((name) => `folder ${name}`);
-  return [...named, ...mounts, ...groups, ...temporary];
+  return [...named, ...mounts, ...groups, ...temporary, ...heldPorts()];
 }
 
-/** Names in the abstract namespace by which launches hold ports and runners hold GPUs. */
-export const heldNames = (): string[] =>
-  readFileSync("/proc/net/unix", "latin1")
+/** Names in the abstract namespace by which launches hold ports, where no launch of anybody runs here. */
+function heldPorts(): string[] {
+  if (listProcesses().some(({ command }) => command.includes("infradev_launch.py"))) return [];
+  return readFileSync("/proc/net/unix", "latin1")
     .split("\n")
-    .flatMap((line) => line.split(" ").filter((word) => /^@infradev-(?:port|gpu)/.test(word)));
+    .flatMap((line) => line.split(" ").filter((word) => word.startsWith("@infradev-port-")))
+    .map((name) => `port ${name}`);
+}
 
 function entriesOf(folder: string): string[] {
   try {
