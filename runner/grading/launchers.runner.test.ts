@@ -80,6 +80,38 @@ def test_each():
   });
 });
 
+describe("the port of a launch", () => {
+  it("is its own, also without a sandbox and with others beside it", async () => {
+    const source = `import os
+import socket
+import time
+
+ADDRESS = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+OWN = os.environ["TMPDIR"].encode()
+
+
+def test_meets_its_own():
+    if os.environ["RANK"] == "0":
+        with socket.create_server(ADDRESS) as server:
+            connection, _ = server.accept()
+            assert connection.recv(4096) == OWN
+            return
+    for _ in range(400):
+        try:
+            connection = socket.create_connection(ADDRESS, timeout=10)
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+            continue
+        connection.sendall(OWN)
+        return
+    raise AssertionError("nobody listened")
+`;
+    const task = await tiny.task(oneFile(source, ["meets_its_own"], { testTimeoutSec: 40 }));
+    const graded = await Promise.all([1, 2, 3].map(() => tiny.grade(task, null, { executor: "process" })));
+    expect(graded.map(({ result }) => statusesOf(result))).toEqual([["passed"], ["passed"], ["passed"]]);
+  });
+});
+
 describe("the launcher script", () => {
   it("passes a program that reaches its own end with success on every rank, and no other", async () => {
     const task = await tiny.task(
