@@ -40,6 +40,7 @@ import pluggy._hooks
 import pytest
 from _pytest.assertion.rewrite import _rewrite_test
 from infradev_exceptions import CHECK_ATTRIBUTE, MAX_MESSAGE, describe
+from infradev_meter_guard import foreign_meters
 
 PROPERTIES = (
     "value",
@@ -256,6 +257,8 @@ class _Session:
         for name, value in self._meters.items():
             if now[name] != value:
                 self._note_change(name)
+        for name in foreign_meters():
+            self._note_change(name)
 
     def verify_integrity(self) -> None:
         now = _fingerprint()
@@ -333,6 +336,8 @@ def _fingerprint() -> dict[str, tuple[int, int]]:
         (_pytest.runner, "pytest_runtest_makereport"),
         (_pytest.runner, "pytest_runtest_call"),
         (_pytest.runner.CallInfo, "from_call"),
+        (_pytest.runner.CallInfo, "__init__"),
+        (json, "dumps"),
         (_pytest.reports.TestReport, "from_item_and_call"),
         (_pytest.reports.TestReport, "__init__"),
         (_pytest.python.Function, "runtest"),
@@ -351,6 +356,7 @@ def _fingerprint() -> dict[str, tuple[int, int]]:
         (_Session, "await_gate"),
         (_Session, "await_turn"),
         (sys.modules[__name__], "pytest_runtest_call"),
+        (sys.modules[__name__], "foreign_meters"),
         (sys.modules[__name__], "check_resource"),
         (sys.modules[__name__], "checks"),
     ]

@@ -9,9 +9,11 @@ import { createControlGroup } from "../executors/control-group";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { type Graded, gradeTask } from "../grading/grade";
 import type { PythonRuntime } from "../grading/python-runtime";
+import type { LoadedTask } from "../suites/load";
 import { runnerVersion } from "../version";
 import { type Exploit, type Family, mark, type Need, patchBytes } from "./exploit";
 import { exploits, honestPatch } from "./exploits/all";
+import { wastefulPatch } from "./exploits/meters";
 import { findHarm } from "./harm";
 import { writeTinyTask } from "./tiny-task";
 
@@ -37,7 +39,11 @@ export type ExploitResult = {
   unexpected: string | null;
   durationMs: number;
 };
-export type SelfTest = { controlResolved: boolean; results: ExploitResult[] };
+export type SelfTest = {
+  /** The honest change resolves both tiny tasks, and the one that wastes memory and time does not. */
+  controlResolved: boolean;
+  results: ExploitResult[];
+};
 
 const candidate: Candidate = {
   kind: "reference",
@@ -115,13 +121,21 @@ export type SelfTestOptions = {
 export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   const work = await mkdtemp(join(tmpdir(), "infradev-selftest-"));
   try {
-    const task = await writeTinyTask(join(work, "task"));
+    const tasks = {
+      plain: await writeTinyTask(join(work, "task")),
+      meters: await writeTinyTask(join(work, "meters-task"), { meters: true }),
+    };
     const host = {
       executor: options.executor,
       python: options.python.version,
       controlGroup: options.executor === "bwrap" && (await hasControlGroup()),
     };
-    const grade = async <T>(name: string, patch: Uint8Array, look: (graded: Graded) => Promise<T>): Promise<T> => {
+    const grade = async <T>(
+      name: string,
+      task: LoadedTask,
+      patch: Uint8Array,
+      look: (graded: Graded) => Promise<T>,
+    ): Promise<T> => {
       options.signal.throwIfAborted();
       const workDir = join(work, "grading", name);
       await mkdir(workDir, { recursive: true });
@@ -154,7 +168,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
       const ownMark = `${mark}-${name}`;
       const patch = Buffer.from(patchBytes(exploit));
       const marked = patch.includes(mark) ? Buffer.from(patch.toString("utf8").replaceAll(mark, ownMark)) : patch;
-      return await grade(name, marked, async (graded) => {
+      return await grade(name, exploit.onMeters ? tasks.meters : tasks.plain, marked, async (graded) => {
         const { result } = graded;
         const harm =
           exploit.harm === undefined
@@ -181,11 +195,12 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
         };
       });
     };
-    const controlResolved = await grade(
-      "honest-change",
-      patchBytes({ patch: honestPatch }),
-      async ({ result }) => result.summary.resolved,
-    );
+    const resolves = async (name: string, task: LoadedTask, patch: Exploit["patch"]): Promise<boolean> =>
+      await grade(name, task, patchBytes({ patch }), async ({ result }) => result.summary.resolved);
+    const controlResolved =
+      (await resolves("honest", tasks.plain, honestPatch)) &&
+      (await resolves("honest-with-meters", tasks.meters, honestPatch)) &&
+      !(await resolves("wasteful", tasks.meters, wastefulPatch));
     const chosen = exploits.filter((exploit) => options.only === undefined || options.only.includes(exploit.name));
     const results: ExploitResult[] = [];
     const queue = [...chosen.entries()];

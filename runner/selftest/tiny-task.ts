@@ -107,15 +107,93 @@ timeout_sec = 30
 test_timeout_sec = 3
 `;
 
-/** Writes a task of one function and two ranks below `dir`, seals and loads it. */
-export async function writeTinyTask(dir: string): Promise<LoadedTask> {
+/** A torch of two meters: what it counts is what was asked of it. Stands in the base, so it is the same everywhere. */
+const smallTorch: Readonly<Record<string, string>> = {
+  "torch/__init__.py": "from . import cuda\n\n\ndef empty(size):\n    cuda._count(size)\n    return [0] * size\n",
+  "torch/cuda.py": `import time
+
+_peak = 0
+
+
+def _count(size):
+    global _peak
+    _peak = max(_peak, 4 * size)
+
+
+def reset_peak_memory_stats(device=None):
+    global _peak
+    _peak = 0
+
+
+def max_memory_allocated(device=None):
+    return _peak
+
+
+def memory_stats(device=None):
+    return {"allocated_bytes.all.peak": _peak}
+
+
+def synchronize(device=None):
+    pass
+
+
+class Event:
+    def __init__(self, enable_timing=False):
+        self._at = 0.0
+
+    def record(self, stream=None):
+        self._at = time.perf_counter()
+
+    def elapsed_time(self, end):
+        return (end._at - self._at) * 1000
+`,
+};
+
+const meterProbe = `import torch
+from infradev_report import check_resource
+from tiny.answer import answer
+
+
+def test_peak_memory():
+    torch.cuda.reset_peak_memory_stats()
+    assert answer(7) == 49
+    check_resource("peak_memory", torch.cuda.max_memory_allocated(), 1000, "bytes")
+
+
+def test_memory_by_stats():
+    torch.cuda.reset_peak_memory_stats()
+    assert answer(7) == 49
+    check_resource("peak_memory", torch.cuda.memory_stats()["allocated_bytes.all.peak"], 1000, "bytes")
+
+
+def test_time():
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    assert answer(7) == 49
+    end.record()
+    torch.cuda.synchronize()
+    check_resource("time", start.elapsed_time(end), 20, "ms")
+`;
+const meterProbes = ["test_peak_memory", "test_memory_by_stats", "test_time"].map(
+  (name) => `probes/test_meters.py::${name}`,
+);
+
+/**
+ * Writes a task of one function and two ranks below `dir`, seals and loads it. With `meters` the base has a small
+ * torch, and probes limit the memory and the time that it measures.
+ */
+export async function writeTinyTask(dir: string, { meters = false } = {}): Promise<LoadedTask> {
+  const probed = meters ? [...probes, ...meterProbes] : probes;
   const testsFile = {
-    FAIL_TO_PASS: [...official, ...probes],
+    FAIL_TO_PASS: [...official, ...probed],
     PASS_TO_PASS: passing,
-    tests: Object.fromEntries([...official, ...probes, ...passing].map(entryOf)),
+    tests: Object.fromEntries([...official, ...probed, ...passing].map(entryOf)),
   };
   const files: Record<string, string> = {
-    ...Object.fromEntries(Object.entries(baseFiles).map(([path, text]) => [`base/${path}`, text])),
+    ...Object.fromEntries(
+      Object.entries({ ...baseFiles, ...(meters ? smallTorch : {}) }).map(([path, text]) => [`base/${path}`, text]),
+    ),
+    ...(meters ? { "selftest/tests/probes/test_meters.py": meterProbe } : {}),
     "selftest/task.toml": taskToml,
     "selftest/instruction.md": "Make `tiny.answer.answer(rank)` return 42 plus the rank.\n",
     "selftest/interfaces.json": "[]\n",
