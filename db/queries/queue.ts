@@ -57,9 +57,7 @@ export async function claimJob(
     const owned = Math.max(host?.gpus ?? 0, params.freeGpus);
     const free = Math.max(0, Math.min(params.freeGpus, owned - out));
     const servable = free + out;
-    const [job] = await tx<{ id: string; attemptId: string; taskId: number }[]>`
-      with due as not materialized (
-      select job.id, job.priority, job.created_at, task.gpus_grade as gpus
+    const due = () => tx`
       from job
       join task on task.id = job.task_id
       join attempt on attempt.id = job.attempt_id
@@ -72,7 +70,6 @@ export async function claimJob(
         and (host.trusted_at is not null or host.organization_id = submission.organization_id)
         and submission.withdrawn_at is null
         and task.grading_digest = any(${params.gradingDigests as string[]})
-        and (task.gpus_grade > 0 or task.ranks <= ${params.cpuRanks})
         and (
           job.avoid_host_id is distinct from host.id
           or job.not_before < now() - interval '2 minutes'
@@ -81,16 +78,20 @@ export async function claimJob(
             where other.id <> host.id and other.revoked_at is null and other.trusted_at is not null
               and other.last_seen_at > now() - interval '2 minutes'
           )
-        )
-      )
+        )`;
+    const [job] = await tx<{ id: string; attemptId: string; taskId: number }[]>`
       select job.id, job.attempt_id as "attemptId", job.task_id as "taskId"
-      from job join due on due.id = job.id
-      where job.state = 'queued' and due.gpus <= ${free}
-        and (due.gpus = 0 or not exists (
-          select 1 from due large
-          where large.gpus > ${free} and large.gpus <= ${servable}
-            and (large.priority > due.priority
-              or (large.priority = due.priority and (large.created_at, large.id) < (due.created_at, due.id)))
+      ${due()}
+        and task.gpus_grade <= ${free}
+        and (task.gpus_grade > 0 or task.ranks <= ${params.cpuRanks})
+        and (task.gpus_grade = 0 or not exists (
+          select 1
+          from (
+            select job.id, job.priority, job.created_at
+            ${due()} and task.gpus_grade > ${free} and task.gpus_grade <= ${servable}
+          ) large
+          where large.priority > job.priority
+            or (large.priority = job.priority and (large.created_at, large.id) < (job.created_at, job.id))
         ))
       order by job.priority desc, job.created_at, job.id
       limit 1

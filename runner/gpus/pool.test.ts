@@ -163,6 +163,16 @@ it("counts a quarantine file that is damaged as empty", async () => {
   expect(JSON.parse(text).gpus.map((entry: { code: string }) => entry.code)).toEqual(["mig", "mig", "mig", "mig"]);
 });
 
+it("says where the quarantine cannot be written, and how to name another place", async () => {
+  await writeFile(join(folder, "file"), "");
+  await fake.answer({ gpus: gpus.map((gpu) => ({ ...gpu, eccUncorrected: 1 })) });
+  const pool = new GpuPool({ what: "test", discover, quarantine: new Quarantine(join(folder, "file", "below")) });
+  await expect(pool.look()).rejects.toMatchObject({
+    code: "gpu.quarantine-file",
+    problem: { remedy: expect.stringContaining("INFRADEV_GPU_DIR") },
+  });
+});
+
 it("waits after a launch until its memory is back, for so long and no longer", async () => {
   const busy = gpus.map((gpu) => ({ ...gpu, usedMb: 3000 }));
   await fake.answer({ gpus: busy });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { InfraDevError } from "@/lib/contract/errors";
 import { environment } from "../environment";
 import type { GpuInventory } from "./discover";
 import { faultsOf, unreadableKey } from "./health";
@@ -89,6 +90,21 @@ export class Quarantine {
   }
 
   private async write(gpus: readonly QuarantineEntry[]): Promise<void> {
+    try {
+      await this.replaceFile(gpus);
+    } catch (cause) {
+      const problem = {
+        code: "gpu.quarantine-file",
+        message: `which GPUs are in quarantine cannot be written: ${(cause as Error).message}`,
+        where: this.path,
+        rule: "the runners of a host tell each other which GPUs are not to be used",
+        remedy: "make the folder writable, or name another one, the same for every runner, with INFRADEV_GPU_DIR",
+      };
+      throw new InfraDevError("unavailable", problem, { cause });
+    }
+  }
+
+  private async replaceFile(gpus: readonly QuarantineEntry[]): Promise<void> {
     await mkdir(this.folder, { recursive: true });
     // Runners of several users share it; where another user made it, it has this mode already.
     await chmod(this.folder, 0o777).catch(() => undefined);
