@@ -24,7 +24,7 @@ export type TestMeasure = {
 };
 
 /** One GPU's part in a launch. */
-export type GpuMeasure = {
+type GpuMeasure = {
   uuid: string;
   baselineMib: number | null;
   peakMib: number | null;

@@ -23,7 +23,7 @@ export type LaunchObserver = {
 };
 
 /** One rank's call of a test, by this process's monotonic clock; `toMs` is null where no report of it came. */
-export type CallWindow = { rank: number; fromMs: number; toMs: number | null };
+type CallWindow = { rank: number; fromMs: number; toMs: number | null };
 
 /** One test's calls in one launch, and what the interface had counted when the first began and when the last ended. */
 export type TestWindows = {

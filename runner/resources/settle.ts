@@ -8,7 +8,7 @@ import { defaultRepeats, extraPurpose, isMeasured, type MeasuredTest, type Outsi
 import type { LaunchMeasures, TestMeasure } from "./measure";
 
 /** Qualified type of the failure that the grader gives a test whose outside measure is over its limit. */
-export const limitExceeded = "infradev.ResourceLimitExceeded";
+const limitExceeded = "infradev.ResourceLimitExceeded";
 
 export type MeasuredLaunch = LaunchResult & { measures: LaunchMeasures };
 type Reference = "base" | "gold";
