@@ -198,7 +198,7 @@ function checkSolution(task: TaskSource, prompt: Prompt, gold: string, symbols: 
 }
 
 /** The plugin and what it imports. */
-const pluginFiles = ["infradev_report.py", "infradev_exceptions.py", "infradev_children.py"];
+const pluginFiles = ["infradev_report.py", "infradev_exceptions.py", "infradev_children.py", "infradev_meter_guard.py"];
 
 /** Ids that pytest collects for a group on one rank, in a checkout with gold, official tests and probes in place. */
 async function collectIds(
