@@ -180,4 +180,12 @@ describe("a control run of gold", () => {
   it("decides nothing where the grading ended for another reason", async () => {
     expect(await control(null)).toBeNull();
   });
+
+  it("that cannot be made for want of gold leaves the failure with the candidate", async () => {
+    const suspects = suspectsOf([test("a")], outcomes);
+    const failing = (error: Error) =>
+      controlByGold({ suspects, probesHidden: false, hasPassed, runGold: () => Promise.reject(error) });
+    expect(await failing(Object.assign(new Error("no file"), { code: "ENOENT" }))).toBeNull();
+    await expect(failing(new Error("a defect"))).rejects.toThrow("a defect");
+  });
 });

@@ -242,6 +242,12 @@ export type ControlInput = {
   hasPassed(test: ManifestTest, ranks: readonly TimedOutcome[] | undefined): boolean;
 };
 
+/** No gold stands here (a suite may be given out without its solutions), or none that can be laid out. */
+const isWithoutGold = (error: unknown): boolean =>
+  error instanceof InfraDevError
+    ? error.code.startsWith("task.")
+    : (error as NodeJS.ErrnoException | null)?.code === "ENOENT";
+
 const firstLine = (text: string): string => (text.split("\n").find((line) => line.trim() !== "") ?? "").slice(0, 300);
 
 /**
@@ -256,7 +262,7 @@ export async function controlByGold({
 }: ControlInput): Promise<HostFault | null> {
   if (suspects.length === 0) return null;
   const outcomes = await runGold(suspects.map(({ test }) => test.id)).catch((error: unknown) => {
-    if (error instanceof InfraDevError && error.code.startsWith("task.")) return null;
+    if (isWithoutGold(error)) return null;
     throw error;
   });
   if (outcomes === null) return null;
