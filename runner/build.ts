@@ -32,12 +32,14 @@ const embedPython: Plugin = {
       loader: "js",
     }));
     onLoad({ filter: /[\\/]runner[\\/]executors[\\/]python-folder\.ts$/ }, () => ({
+      resolveDir: join(here, "executors"),
       contents: `
         import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
         import { tmpdir } from "node:os";
         import { join } from "node:path";
         import { texts } from "embedded-python";
-        export const launcherFolder = mkdtempSync(join(tmpdir(), "infradev-python-"));
+        import { processOwner } from "../processes/owner";
+        export const launcherFolder = mkdtempSync(join(tmpdir(), "infradev-python-" + processOwner + "-"));
         process.on("exit", () => rmSync(launcherFolder, { recursive: true, force: true }));
         for (const [name, text] of Object.entries(texts)) writeFileSync(join(launcherFolder, name), text, { mode: 0o644 });`,
       loader: "js",

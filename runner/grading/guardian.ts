@@ -90,7 +90,7 @@ export async function sweepLeftovers(): Promise<number> {
     }
   }
   for (const name of await readdir(tmpdir()).catch((): string[] => [])) {
-    if (isAbandoned(name) !== true) continue;
+    if (isAbandoned(name) !== true || !(await isOld(join(tmpdir(), name)))) continue;
     await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
     removed += 1;
   }

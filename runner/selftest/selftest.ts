@@ -9,6 +9,7 @@ import { createControlGroup } from "../executors/control-group";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { type Graded, gradeTask } from "../grading/grade";
 import type { PythonRuntime } from "../grading/python-runtime";
+import { processOwner } from "../processes/owner";
 import type { LoadedTask } from "../suites/load";
 import { runnerVersion } from "../version";
 import { type Exploit, type Family, mark, type Need, patchBytes } from "./exploit";
@@ -119,7 +120,7 @@ export type SelfTestOptions = {
 
 /** Grades every exploit, and an honest patch as control, against a task of one function on two ranks. */
 export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
-  const work = await mkdtemp(join(tmpdir(), "infradev-selftest-"));
+  const work = await mkdtemp(join(tmpdir(), `infradev-selftest-${processOwner}-`));
   try {
     const tasks = {
       plain: await writeTinyTask(join(work, "task")),

@@ -6,6 +6,7 @@ import { InfraDevError } from "@/lib/contract/errors";
 import type { Group, InterfaceEntry } from "@/lib/contract/task";
 import { environment } from "../environment";
 import { capture } from "../processes/capture";
+import { processOwner } from "../processes/owner";
 import { pythonSource } from "../python/sources";
 import { applyPatch, copyBase, layOver } from "./checkout";
 import { gitTreeOid, listFiles } from "./files";
@@ -392,7 +393,7 @@ export async function checkTask(dir: string, options: { python: string; mirrors?
   task = { ...task, prompts: await promptsAsGiven(task) };
   const prompt = task.prompts.find((each) => each.default) ?? task.prompts[0];
   if (prompt === undefined) throw new Error("a read task has a default prompt");
-  const work = await mkdtemp(join(tmpdir(), "infradev-check-"));
+  const work = await mkdtemp(join(tmpdir(), `infradev-check-${processOwner}-`));
   try {
     const findings: Finding[] = [];
     const goldDir = join(work, "gold");

@@ -15,6 +15,7 @@ import type { RunnerExecutor } from "../grade-to-bundle";
 import { gradeTask, type ProgressEvent } from "../grading/grade";
 import { collectHostFacts } from "../grading/host";
 import type { PythonRuntime } from "../grading/python-runtime";
+import { processOwner } from "../processes/owner";
 import { runnerVersion } from "../version";
 import type { LoadedTask } from "./load";
 import { readReferencePatch } from "./reference";
@@ -154,7 +155,7 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
   }
   const made = new Set(report.gradings.map(({ patch, repeat }) => `${patch}#${repeat}`));
   const open = items.filter(({ patch, repeat }) => !made.has(`${patch}#${repeat}`));
-  const work = await mkdtemp(join(tmpdir(), "infradev-gate-"));
+  const work = await mkdtemp(join(tmpdir(), `infradev-gate-${processOwner}-`));
   let writing: Promise<void> = Promise.resolve();
   let longestMs = 0;
   let left = options.maxGradings ?? Number.POSITIVE_INFINITY;
