@@ -20,6 +20,7 @@ import type { ExecutorKind, ExecutorSession } from "../executors/executor";
 import { processExecutor } from "../executors/process";
 import { launcherFolder } from "../executors/python-folder";
 import { firstGpus, type GpuGrant } from "../gpus/grant";
+import { measuredAmong, outsideLimitsOf } from "../resources/limits";
 import { Meters } from "../resources/meters";
 import { usageOf } from "../resources/settle";
 import type { LoadedTask } from "../suites/load";
@@ -167,10 +168,11 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
     }
     workspace = prepared;
     input.onProgress?.({ type: "stage", stage: "launching" });
+    const limits = outsideLimitsOf(input.task.testsFile);
     meters = await Meters.start({
       session,
       gpus: input.gpus?.uuids ?? [],
-      tests: launchedTests(input.task.manifest.tests, input.gpus?.uuids.length ?? 0),
+      tests: measuredAmong(launchedTests(input.task.manifest.tests, input.gpus?.uuids.length ?? 0), limits),
     });
     const run: RunInput = {
       host: new HostWatch({
@@ -180,6 +182,7 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
         ...input.hostWatch,
       }),
       meters,
+      limits,
       reference: referenceWorkspaces(input.task, scratch, session),
       task: input.task,
       session,

@@ -5,6 +5,7 @@ import type { Group, ManifestTest } from "@/lib/contract/task";
 import type { LaunchPurpose } from "@/lib/contract/vocabulary";
 import type { ExecutorSession, Mount } from "../executors/executor";
 import type { GpuGrant } from "../gpus/grant";
+import { measuredAmong, type OutsideLimits } from "../resources/limits";
 import type { Meters } from "../resources/meters";
 import { hasPassed, launchUsage, type MeasuredLaunch, settleLimits } from "../resources/settle";
 import type { LoadedTask } from "../suites/load";
@@ -41,6 +42,8 @@ export type RunInput = {
   /** This process's monotonic clock at which the time of the whole grading is over. */
   deadlineMs: number;
   meters: Meters;
+  /** What is measured and decided after the launches for verdicts. */
+  limits: OutsideLimits;
   host: HostWatch;
   /** A checkout of base or gold with the same tests, made when it is first asked for. */
   reference(name: "base" | "gold"): Promise<Workspace>;
@@ -167,7 +170,7 @@ class Run {
   async settle(): Promise<void> {
     const { input, record } = this;
     const undecided = await settleLimits({
-      tests: launchedTests(input.task.manifest.tests, input.gpus?.uuids.length ?? 0),
+      tests: measuredAmong(launchedTests(input.task.manifest.tests, input.gpus?.uuids.length ?? 0), input.limits),
       groups: input.task.manifest.groups,
       outcomes: record.outcomes,
       resources: record.resources,
@@ -185,7 +188,9 @@ class Run {
         }
       },
     });
-    record.infra ??= undecided;
+    const hidden = input.task.manifest.suite.probes === "hidden";
+    record.infra ??=
+      undecided && hidden ? { ...undecided, evidence: ["its text would show what is hidden"] } : undecided;
   }
 
   /** Asks gold whether failures that look like a fault of the host are one. */

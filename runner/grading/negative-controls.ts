@@ -45,6 +45,7 @@ export async function runNegativeControls(input: RunInput, record: RunRecord): P
   if (kinds.size === 0) return nothing;
   const run = await runGroups({
     ...input,
+    limits: new Map(),
     task: {
       ...input.task,
       manifest: { ...manifest, groups: chosen.map((group) => limited(group, record)), tests: withoutLimits(tests) },

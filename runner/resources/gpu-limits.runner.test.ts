@@ -19,6 +19,12 @@ const linkId = "tests/test_links.py::test_sends";
 const held = 100;
 const base = {
   "lib/__init__.py": "",
+  "torch.py": `class cuda:
+    is_initialized = staticmethod(lambda: True)
+    reset_peak_memory_stats = staticmethod(lambda: None)
+    max_memory_allocated = staticmethod(lambda: 5 << 20)
+    max_memory_reserved = staticmethod(lambda: 8 << 20)
+`,
   "lib/core.py": "def hold(): raise NotImplementedError\ndef send(): raise NotImplementedError\n",
 };
 
@@ -38,6 +44,8 @@ const discover = () => discoverGpus(smi.options);
 const core = (hold: string, send = "driver(sent=100)") => `import os
 import signal
 import time
+
+import torch
 
 
 def driver(used=${held}, code=0, sent=0):
@@ -150,7 +158,7 @@ describe.runIf(compiler !== undefined && existsSync("/proc/self/stat"))("limits 
     expect(graded.result.summary.resolved).toBe(true);
     expect(testOf(graded, memoryId)).toMatchObject({
       resources: [{ meter: "gpu-memory", value: 400, unit: "MiB", met: true, rank: 0 }],
-      usage: { gpuPeakMib: 400, allocatorPeakMib: null },
+      usage: { gpuPeakMib: 400, allocatorPeakMib: 8 },
     });
     expect(testOf(graded, linkId)?.resources).toMatchObject([{ meter: "nvlink", value: 100, unit: "KiB", met: true }]);
     const launch = testOf(graded, memoryId)?.ranks[0]?.launch;

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { resultSchema } from "@/lib/contract/result";
 import { checkResult } from "@/lib/evidence/check-result";
 import { checkBwrap } from "../executors/bwrap";
 import { type Graded, gradeTask } from "../grading/grade";
@@ -251,15 +253,12 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
   });
 
   it("decide nothing where base or gold does not pass the test that compares", async () => {
-    const relative = structuredClone(task);
-    relative.manifest = {
-      ...task.manifest,
-      tests: task.manifest.tests.map((test) =>
-        test.id === memory && test.limit !== null
-          ? { ...test, limit: { ...test.limit, relativeTo: "base" } }
-          : { ...test, limit: null },
-      ),
-    };
+    const tests = structuredClone(task.testsFile.tests);
+    for (const [id, test] of Object.entries(tests)) {
+      if (id !== memory) delete test.limit;
+      else if (test.limit !== undefined) test.limit.relative_to = "base";
+    }
+    const relative: LoadedTask = { ...task, testsFile: { ...task.testsFile, tests } };
     const graded = await gradeTask({
       task: relative,
       suite: task.suite,
@@ -328,6 +327,49 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
       expect(without.result.reason?.code).toBe("resource.not-measured");
     } finally {
       delete process.env.NCCL_PROFILER_PLUGIN;
+      await made.remove();
+    }
+  });
+
+  it("show nothing of what a hidden probe measured, beside its verdict", async () => {
+    const id = "probes/test_traffic.py::test_sends_once";
+    const made = await writeTinyTask({
+      base,
+      tests: { "probes/test_traffic.py": files["tests/test_traffic.py"] },
+      groups: [{ id: "traffic", nproc: 2, isolation: "test" }],
+      ids: {
+        [id]: {
+          group: "traffic",
+          property: "resource.traffic",
+          limit: { resource: "bytes-sent", unit: "MiB", value: 1.1, meter: "transport", repeats: 2 },
+        },
+      },
+      probes: "hidden",
+    });
+    try {
+      const { result, payloadDir, sealedDir } = await gradeTask({
+        task: made.task,
+        suite: made.task.suite,
+        patch: await patchOf(base, { "lib/core.py": core({}) }),
+        candidate: tinyCandidate,
+        gradingId: randomUUID(),
+        attemptId: null,
+        lease: null,
+        executor: "bwrap",
+        workDir: join(scratch, randomUUID()),
+        runnerVersion: "test",
+      });
+      expect(result.tests[0]?.resources[0]).toMatchObject({ met: true, repeats: 2 });
+      expect(result.launches.map(({ purpose }) => purpose)).toEqual([undefined, "profile", "profile"]);
+      const shown = resultSchema.parse(JSON.parse(await readFile(join(payloadDir, "result.json"), "utf8")));
+      expect(checkResult(shown, made.task.manifest)).toEqual([]);
+      expect(shown.summary.resolved).toBe(true);
+      expect(shown.tests[0]).toMatchObject({ status: "passed", resources: [] });
+      expect(shown.tests[0]?.usage).toBeUndefined();
+      for (const launch of shown.launches) expect([launch.usage, launch.purpose]).toEqual([undefined, undefined]);
+      expect(existsSync(join(payloadDir, "resources"))).toBe(false);
+      expect(existsSync(join(sealedDir ?? "", "resources/launch-0/loopback.csv"))).toBe(true);
+    } finally {
       await made.remove();
     }
   });

@@ -1,4 +1,4 @@
-import type { ManifestTest } from "@/lib/contract/task";
+import type { ManifestTest, TestsFile } from "@/lib/contract/task";
 import type { Meter } from "@/lib/contract/vocabulary";
 
 /** Meters that stand outside of the candidate's process. */
@@ -9,8 +9,28 @@ export type OutsideLimit = NonNullable<ManifestTest["limit"]> & { meter: Outside
 
 export type MeasuredTest = ManifestTest & { limit: OutsideLimit };
 
-/** Whether the grader, not the test, decides a test's limit. */
-export const isMeasured = (test: ManifestTest): test is MeasuredTest => test.limit?.meter !== undefined;
+/**
+ * Limits that the grader measures, by test id. They come from the task itself: the manifest of a suite with hidden
+ * probes holds none of theirs.
+ */
+export type OutsideLimits = ReadonlyMap<string, OutsideLimit>;
+
+export function outsideLimitsOf(testsFile: TestsFile): OutsideLimits {
+  const limits = new Map<string, OutsideLimit>();
+  for (const [id, { limit }] of Object.entries(testsFile.tests)) {
+    if (limit?.meter === undefined) continue;
+    const { resource, unit, value, relative_to: relativeTo, meter, repeats } = limit;
+    limits.set(id, { resource, unit, value, relativeTo, meter, ...(repeats === undefined ? {} : { repeats }) });
+  }
+  return limits;
+}
+
+/** Those of `tests` whose limit the grader decides, with it. */
+export const measuredAmong = (tests: readonly ManifestTest[], limits: OutsideLimits): MeasuredTest[] =>
+  tests.flatMap((test) => {
+    const limit = limits.get(test.id);
+    return limit === undefined ? [] : [{ ...test, limit }];
+  });
 
 /** What each meter counts in. */
 export const meterUnits = {

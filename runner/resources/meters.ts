@@ -6,7 +6,7 @@ import type { ExecutorSession, Mount } from "../executors/executor";
 import type { LaunchResult } from "../grading/launch";
 import type { GpuSample } from "./gpu-sampler";
 import { GpuSampler } from "./gpu-sampler";
-import { isMeasured, type MeasuredTest, type OutsideMeter } from "./limits";
+import type { MeasuredTest, OutsideMeter } from "./limits";
 import { type LaunchMeasures, measureLaunch } from "./measure";
 import { findProfilerPlugin, pluginMount, profilerEnv } from "./nccl";
 import { Observer } from "./observer";
@@ -38,11 +38,10 @@ export class Meters {
     session: ExecutorSession;
     /** UUIDs of the launch's GPUs, in the order of its ranks. */
     gpus: readonly string[];
-    /** Tests that will be launched. */
-    tests: readonly Parameters<typeof isMeasured>[0][];
+    /** Tests that will be launched and have a limit that the grader decides. */
+    tests: readonly MeasuredTest[];
   }): Promise<Meters> {
-    const { session, gpus } = options;
-    const measured = options.tests.filter(isMeasured);
+    const { session, gpus, tests: measured } = options;
     let sampler: GpuSampler | null = null;
     if (gpus.length > 0) {
       const libraries = environment.variables.LD_LIBRARY_PATH;

@@ -4,7 +4,7 @@ import type { LaunchPurpose } from "@/lib/contract/vocabulary";
 import type { LaunchResult, TimedOutcome } from "../grading/launch";
 import { accuracyOf, accuracyOfUsage } from "./accuracy";
 import { decideLimit, type Measurement, type Taken } from "./decide";
-import { defaultRepeats, extraPurpose, isMeasured, type MeasuredTest, type OutsideMeter } from "./limits";
+import { defaultRepeats, extraPurpose, type MeasuredTest, type OutsideMeter } from "./limits";
 import type { LaunchMeasures, TestMeasure } from "./measure";
 
 /** Qualified type of the failure that the grader gives a test whose outside measure is over its limit. */
@@ -14,7 +14,8 @@ export type MeasuredLaunch = LaunchResult & { measures: LaunchMeasures };
 type Reference = "base" | "gold";
 
 export type SettleInput = {
-  tests: readonly ManifestTest[];
+  /** Tests that were launched and have a limit that the grader decides. */
+  tests: readonly MeasuredTest[];
   groups: readonly Group[];
   /** Outcomes of the launches for verdicts; those over a limit are replaced. */
   outcomes: Map<string, TimedOutcome[]>;
@@ -42,7 +43,7 @@ export type Undecided = { message: string; evidence: string[] };
  * test that does not pass in one of those launches has that outcome; what could not be measured is given back.
  */
 export async function settleLimits(input: SettleInput): Promise<Undecided | null> {
-  const measured = input.tests.filter(isMeasured).filter((test) => hasPassed(test, input.outcomes.get(test.id)));
+  const measured = input.tests.filter((test) => hasPassed(test, input.outcomes.get(test.id)));
   for (const test of measured.filter(({ limit }) => extraPurpose(limit) === null)) {
     const launch = input.outcomes.get(test.id)?.[0]?.outcome.launch;
     const taken = launch == null ? undefined : input.launches[launch];
