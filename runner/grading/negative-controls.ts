@@ -43,13 +43,13 @@ export async function runNegativeControls(input: RunInput, record: RunRecord): P
   if (tests.length === 0) return nothing;
   const kinds = await changeTests(input, tests);
   if (kinds.size === 0) return nothing;
+  const limitedGroups = chosen.map((group) => limited(group, record));
   const run = await runGroups({
     ...input,
     limits: new Map(),
-    task: {
-      ...input.task,
-      manifest: { ...manifest, groups: chosen.map((group) => limited(group, record)), tests: withoutLimits(tests) },
-    },
+    task: { ...input.task, manifest: { ...manifest, groups: limitedGroups, tests: withoutLimits(tests) } },
+    // Time of their own: what a candidate wasted before cannot keep its controls from running.
+    deadlineMs: performance.now() + limitedGroups.reduce((sum, group) => sum + group.timeout_sec * 1000, 0),
     workDir: join(input.workDir, "controls"),
     onProgress: undefined,
   });
