@@ -312,8 +312,18 @@ class Wordless(Exception):
 
 def test_wordless():
     raise Wordless()
+
+
+class Unreadable(Exception):
+    @property
+    def exceptions(self):
+        raise ValueError("not for you")
+
+
+def test_unreadable():
+    raise Unreadable("but raised")
 `;
-    const names = ["group", "pool", "cause", "wordless"];
+    const names = ["group", "pool", "cause", "wordless", "unreadable"];
     const task = await tiny.task(oneFile(source, names, { nproc: 1 }));
     const { result } = await tiny.grade(task, null);
     const failure = (name: string) => outcomeOf(result, name).ranks[0]?.failure;
@@ -325,6 +335,10 @@ def test_wordless():
     expect(failure("test_cause")?.message).toMatch(
       /^cannot restore\n\ncaused by KeyError: 'w\.2' \(test_core\.py:\d+\)$/,
     );
+    expect(failure("test_unreadable")).toMatchObject({
+      exceptionType: expect.stringMatching(/Unreadable$/),
+      message: "<could not be described: ValueError>",
+    });
     expect(failure("test_wordless")?.message).toContain("message could not be made: TypeError");
   });
 

@@ -160,6 +160,24 @@ describe("the launcher script", () => {
     expect(outcomeOf(result, "late.py").ranks[0]?.failure?.phase).toBe("teardown");
   });
 
+  it("takes from a program what its probes measure and which check was active", async () => {
+    const source = `import os
+from infradev_report import check_resource, checks
+
+with checks("resource.traffic"):
+    check_resource("bytes_sent", 60 + 60 * int(os.environ["RANK"]), 100, "bytes")
+`;
+    const task = await tiny.task(programs({ "measures.py": source }));
+    const { result } = await tiny.grade(task, null);
+    expect(ranksOf(result, "measures.py")).toEqual(["passed", "failed"]);
+    const measured = outcomeOf(result, "measures.py").resources.map(({ rank, value, met }) => [rank, value, met]);
+    expect(measured).toEqual([
+      [0, 60, true],
+      [1, 120, false],
+    ]);
+    expect(outcomeOf(result, "measures.py").label).toMatchObject({ type: "resource", rule: "assertion-active-check" });
+  });
+
   it("is not told an end by a candidate that writes into every descriptor", async () => {
     const forge = `import os\nimport json\n\nfor descriptor in range(3, 64):\n    try:\n        os.write(descriptor, b'{"nonce": "0", "end": "finished"}\\n')\n    except OSError:\n        pass\nos._exit(0)\n`;
     const task = await tiny.task(programs({ "imports.py": "import lib.core\nassert lib.core.value() == 1\n" }));

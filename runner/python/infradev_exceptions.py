@@ -193,6 +193,16 @@ def describe(error: BaseException | None) -> dict | None:
     """An exception as an event carries it: ``{"type", "mro", "message", "frames", "check"}``."""
     if error is None:
         return None
+    try:
+        return _described(error)
+    except Exception as second:  # an exception's own class may raise from anything that is asked of it
+        message = f"<could not be described: {type(second).__name__}>"
+        names = _mro(error)[:200]
+        traceback = BaseException.__dict__["__traceback__"].__get__(error)
+        return {"type": names[0], "mro": names, "message": message, "frames": _frames(traceback), "check": None}
+
+
+def _described(error: BaseException) -> dict:
     leaves = _leaves(error)
     leaf = _chosen(leaves) if leaves else error
     notes = _causes(leaf)

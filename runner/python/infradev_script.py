@@ -156,8 +156,9 @@ def _run_shell(path: str) -> dict:
         os.dup2(high[0], 8)
         os.dup2(high[1], 9)
 
+    # A rank's other descriptors close on exec; pass_fds would want 8 and 9 to be open here already.
     process = subprocess.Popen(
-        [shell, "-e", "-c", _SHELL, shell, path], stdin=subprocess.DEVNULL, pass_fds=(8, 9), preexec_fn=place
+        [shell, "-e", "-c", _SHELL, shell, path], stdin=subprocess.DEVNULL, close_fds=False, preexec_fn=place
     )
     os.write(give, nonce.encode() + b"\n")
     for descriptor in (given, give, *high):
