@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { GpuPool } from "../gpus/pool";
+import { describeQuarantine } from "../gpus/quarantine";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
 import { exploits } from "../selftest/exploits/all";
@@ -39,13 +41,17 @@ Exit codes:
       runCommand(options, async (output, signal) => {
         const python = await ensurePython();
         output.status("grading the honest control");
+        const pool = new GpuPool({ what: "self-test", onEvent: (event) => output.status(describeQuarantine(event)) });
+        const { free } = await pool.look();
+        const gpus = free.length === 0 ? null : await pool.acquire(1, { minMemoryMb: 0, signal });
         const { controlResolved, results } = await runSelfTest({
           executor: options.executor,
           python,
           signal,
+          gpus,
           ...(options.only === undefined ? {} : { only: options.only }),
           onResult: (result, done, total) => output.status(`${done}/${total}  ${result.name}: ${result.verdict}`),
-        });
+        }).finally(() => gpus?.release());
         const paints = { prevented: "green", detected: "green", passed: "red", "not-applicable": "dim" } as const;
         const rows = results.map((result) => [
           output.paint(paints[result.verdict], result.verdict),

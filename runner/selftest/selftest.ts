@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Candidate } from "@/lib/contract/bundle";
 import type { Result } from "@/lib/contract/result";
 import { createControlGroup } from "../executors/control-group";
+import type { GpuGrant } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { type Graded, gradeTask } from "../grading/grade";
 import type { PythonRuntime } from "../grading/python-runtime";
@@ -88,12 +89,17 @@ function unexpectedIn(exploit: Exploit, verdict: ExploitVerdict, { reason }: Res
 }
 
 /** Why an exploit cannot be tried here, or null. */
-function lacking(need: Need, host: { executor: RunnerExecutor; controlGroup: boolean; python: string }): string | null {
+function lacking(
+  need: Need,
+  host: { executor: RunnerExecutor; controlGroup: boolean; python: string; gpus: number },
+): string | null {
   switch (need) {
     case "sandbox":
       return host.executor === "bwrap" ? null : "needs a sandbox, which the executor 'process' is not";
     case "control-group":
       return host.controlGroup ? null : "needs a control group, which this user may not make";
+    case "gpu":
+      return host.gpus > 0 ? null : "needs a GPU that is free";
     case "python-3.12": {
       const [major = 0, minor = 0] = host.python.split(".").map(Number);
       return major > 3 || minor >= 12 ? null : `needs Python 3.12; this is ${host.python}`;
@@ -113,6 +119,8 @@ export type SelfTestOptions = {
   python: PythonRuntime;
   signal: AbortSignal;
   only?: readonly string[];
+  /** A GPU whose lock the caller holds, for the exploits that attack GPUs. */
+  gpus?: GpuGrant | null;
   /** Gradings at a time; as many as there are processors, four at most, by default. */
   parallel?: number;
   onResult?: (result: ExploitResult, done: number, total: number) => void;
@@ -125,10 +133,12 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
     const tasks = {
       plain: await writeTinyTask(join(work, "task")),
       meters: await writeTinyTask(join(work, "meters-task"), { meters: true }),
+      gpu: await writeTinyTask(join(work, "gpu-task"), { gpus: 1 }),
     };
     const host = {
       executor: options.executor,
       python: options.python.version,
+      gpus: options.gpus?.uuids.length ?? 0,
       controlGroup: options.executor === "bwrap" && (await hasControlGroup()),
     };
     const grade = async <T>(
@@ -149,6 +159,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
         attemptId: null,
         lease: null,
         executor: options.executor,
+        gpus: options.gpus ?? null,
         python: options.python,
         workDir,
         signal: options.signal,
@@ -169,7 +180,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
       const ownMark = `${mark}-${name}`;
       const patch = Buffer.from(patchBytes(exploit));
       const marked = patch.includes(mark) ? Buffer.from(patch.toString("utf8").replaceAll(mark, ownMark)) : patch;
-      return await grade(name, exploit.onMeters ? tasks.meters : tasks.plain, marked, async (graded) => {
+      return await grade(name, tasks[exploit.on ?? "plain"], marked, async (graded) => {
         const { result } = graded;
         const harm =
           exploit.harm === undefined

@@ -180,9 +180,9 @@ const meterProbes = ["test_peak_memory", "test_memory_by_stats", "test_time"].ma
 
 /**
  * Writes a task of one function and two ranks below `dir`, seals and loads it. With `meters` the base has a small
- * torch, and probes limit the memory and the time that it measures.
+ * torch, and probes limit the memory and the time that it measures; `gpus` are those that a launch asks for.
  */
-export async function writeTinyTask(dir: string, { meters = false } = {}): Promise<LoadedTask> {
+export async function writeTinyTask(dir: string, { meters = false, gpus = 0 } = {}): Promise<LoadedTask> {
   const probed = meters ? [...probes, ...meterProbes] : probes;
   const testsFile = {
     FAIL_TO_PASS: [...official, ...probed],
@@ -194,7 +194,7 @@ export async function writeTinyTask(dir: string, { meters = false } = {}): Promi
       Object.entries({ ...baseFiles, ...(meters ? smallTorch : {}) }).map(([path, text]) => [`base/${path}`, text]),
     ),
     ...(meters ? { "selftest/tests/probes/test_meters.py": meterProbe } : {}),
-    "selftest/task.toml": taskToml,
+    "selftest/task.toml": taskToml.replace("gpus_grade = 0", `gpus_grade = ${gpus}`),
     "selftest/instruction.md": "Make `tiny.answer.answer(rank)` return 42 plus the rank.\n",
     "selftest/interfaces.json": "[]\n",
     "selftest/tests/tests.json": JSON.stringify(testsFile, null, 2),
