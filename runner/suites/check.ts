@@ -228,7 +228,7 @@ async function collectIds(
       MASTER_ADDR: "127.0.0.1",
       MASTER_PORT: "1",
     },
-    timeoutMs: 60_000,
+    timeoutMs: Math.max(60, group.test_timeout_sec) * 1000,
   });
   const ids = run.stdout.split("\n").filter((line) => /^\S+\.py::/.test(line));
   if (run.code === 0 || run.code === 5) return { ids, complaint: null };
