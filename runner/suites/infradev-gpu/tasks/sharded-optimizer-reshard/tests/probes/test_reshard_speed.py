@@ -6,7 +6,7 @@ from trainers import make_trainer
 
 from torchfleet.checkpoint import load_checkpoint, save_checkpoint
 
-SIZES = {"width": 128, "heads": 4, "blocks": 12, "length": 8, "vocabulary": 16}
+SIZES = {"width": 96, "heads": 4, "blocks": 8, "length": 8, "vocabulary": 16}
 
 
 @pytest.fixture
