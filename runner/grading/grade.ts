@@ -1,8 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { parse as parseToml } from "smol-toml";
-import { z } from "zod";
 import type { Candidate } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import {
@@ -36,12 +34,12 @@ import { evidenceOf, extraIdsOf, writePayload } from "./payload";
 import type { ProgressEvent } from "./progress";
 import { ensurePython, type PythonRuntime } from "./python-runtime";
 import { createRedactor, redactTexts } from "./redact";
+import { environmentLimits, timeLimitSec } from "./task-limits";
 import { prepareWorkspace, type Workspace } from "./workspace";
 
 export type { ProgressEvent } from "./progress";
 
 const outputBytes = 16 * 1024 * 1024;
-const defaultMemoryMb = 4096;
 
 const executorKinds: Record<GradeInput["executor"], ExecutorKind> = { bwrap: bwrapExecutor, process: processExecutor };
 
@@ -354,27 +352,6 @@ async function harnessDigests(): Promise<string[]> {
     digests.push(`${file}:sha256:${createHash("sha256").update(bytes).digest("hex")}`);
   }
   return digests;
-}
-
-const harborEnvironment = z.object({
-  environment: z.object({ memory_mb: z.number().positive().optional(), shm_mb: z.int().positive().optional() }),
-});
-
-const harborVerifier = z.object({ verifier: z.object({ timeout_sec: z.number().positive() }) });
-
-/** Time for all launches that decide outcomes: the groups' limits together, or Harbor's `[verifier]` limit where less. */
-async function timeLimitSec({ dir, manifest }: LoadedTask): Promise<number> {
-  const groups = manifest.groups.reduce((sum, group) => sum + group.timeout_sec, 0);
-  const text = await readFile(join(dir, "task.toml"), "utf8");
-  return Math.min(groups, harborVerifier.safeParse(parseToml(text)).data?.verifier.timeout_sec ?? groups);
-}
-
-/** Harbor's `[environment] memory_mb`, which limits a launch here too, and our `shm_mb`, by default as much. */
-async function environmentLimits(taskDir: string): Promise<{ memoryMb: number; shmMb: number }> {
-  const text = await readFile(join(taskDir, "task.toml"), "utf8");
-  const environment = harborEnvironment.safeParse(parseToml(text)).data?.environment;
-  const memoryMb = environment?.memory_mb ?? defaultMemoryMb;
-  return { memoryMb, shmMb: environment?.shm_mb ?? Math.floor(memoryMb) };
 }
 
 /** The input with the GPUs that the launches get, and with the manifest that holds on so many. */
