@@ -88,8 +88,8 @@ export const linesSha256 = (first: number, last: number): string =>
       .join(""),
   );
 
-export const mutantToml = (edits: string): string => `mistake = "Doubles small numbers only."\n${edits}`;
-export const wrongSum = `
+const mutantToml = (edits: string): string => `mistake = "Doubles small numbers only."\n${edits}`;
+const wrongSum = `
 [[edits]]
 file = "pkg/value.py"
 replace = [6, 6]
