@@ -22,6 +22,7 @@ type HostRunCommandOptions = {
   mirror?: string[];
   gpus?: number;
   sideBySide?: boolean;
+  untilRejected?: boolean;
   steps?: HostRunStep[];
   repeats: number;
   rounds: number;
@@ -77,7 +78,8 @@ export function registerHostRun(program: Command): void {
           }
         }
         const pool = new GpuPool({ what: "host-run" });
-        const free = (await pool.look()).free.length;
+        const gpuUuids = (await pool.look()).free.map(({ uuid }) => uuid);
+        const free = gpuUuids.length;
         const gpus = Math.min(options.gpus ?? free, free);
         output.status(`${tasks.length} tasks, ${gpus} of ${free} healthy GPUs, until ${options.minutes} min are over`);
         const { complete, rows, run } = await runOnHost({
@@ -90,6 +92,8 @@ export function registerHostRun(program: Command): void {
           repeats: options.repeats,
           gpus,
           gpuParallel: options.sideBySide && gpus > 0 ? Math.max(1, Math.floor(free / gpus)) : 1,
+          gpuUuids: gpus === 0 ? [] : gpuUuids,
+          untilRejected: options.untilRejected ?? false,
           steps: new Set(options.steps ?? hostRunSteps),
           acquireGpus: (count) => pool.acquire(count, { signal }),
           parallel: Math.max(1, Math.floor(availableParallelism() / ranksOf(tasks))),

@@ -62,6 +62,11 @@ export type GradeInput = {
    * manifest is the one of that profile, and tests that need more are neither launched nor required.
    */
   gpus?: GpuGrant | null | undefined;
+  /**
+   * For the gate, which asks of a mutant only that the official tests pass and a probe rejects it: official groups first,
+   * and no launch after the first rejection. What is left is `not-run`. No submission is graded so.
+   */
+  stopWhenRejected?: boolean | undefined;
   /** How the host is looked at, where it is not asked itself. */
   hostWatch?: Partial<Pick<HostWatchOptions, "discover" | "kernelLog" | "freeBytes" | "quarantine" | "settleLimitMs">>;
   /** A Python found before; looked for, and made where only pytest is missing, by default. */
@@ -192,9 +197,10 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
       outputBytes,
       signal: input.signal,
       onProgress: input.onProgress,
+      stopWhenRejected: input.stopWhenRejected,
     };
     const record = await runGroups(run);
-    if (endingOf(record, input.signal).status === "completed") {
+    if (endingOf(record, input.signal).status === "completed" && !record.stopped) {
       const { controls, findings, tampered } = await runNegativeControls(run, record);
       if (controls.length > 0) record.guard.controls = controls;
       record.guard.findings.push(...findings);

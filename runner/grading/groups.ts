@@ -44,6 +44,8 @@ export type RunInput = {
   meters: Meters;
   /** What is measured and decided after the launches for verdicts. */
   limits: OutsideLimits;
+  /** For the gate's mutants: ends as soon as every official test was run and a required probe failed. */
+  stopWhenRejected?: boolean | undefined;
   host: HostWatch;
   /** A checkout of base or gold with the same tests, made when it is first asked for. */
   reference(name: "base" | "gold"): Promise<Workspace>;
@@ -58,6 +60,8 @@ export type RunRecord = {
   tampered: boolean;
   /** The whole grading ran out of its time. */
   timedOut: boolean;
+  /** Ended early because a probe had rejected the patch; what was not launched is not-run. */
+  stopped?: boolean;
   infra: { code?: string; message: string; evidence: string[] } | null;
 };
 
@@ -76,12 +80,24 @@ export async function runGroups(input: RunInput): Promise<RunRecord> {
   const run = new Run(input);
   run.record.infra = reasonOf(await input.host.begin());
   if (run.record.infra !== null) return run.record;
-  for (const group of input.task.manifest.groups) {
+  for (const group of orderOf(input)) {
     if (!(await run.group(group))) return run.record;
+    if (input.stopWhenRejected && run.isRejected()) {
+      run.record.stopped = true;
+      return run.record;
+    }
   }
   await run.settle();
   await run.control();
   return run.record;
+}
+
+/** Groups in the manifest's order; where a rejection is enough, those with official tests come first. */
+function orderOf({ task, stopWhenRejected }: RunInput): readonly Group[] {
+  const { groups, tests } = task.manifest;
+  if (!stopWhenRejected) return groups;
+  const official = new Set(tests.filter(({ kind }) => kind === "official").map(({ group }) => group));
+  return [...groups.filter(({ id }) => official.has(id)), ...groups.filter(({ id }) => !official.has(id))];
 }
 
 /** Tests that are launched: those whose needs the granted GPUs meet. */
@@ -164,6 +180,20 @@ class Run {
     const why = over ? "its time was over" : `of ${maxRelaunches} launches again of one unit, the most there are`;
     const message = `group ${group.id}: ${left} tests were not launched, since ${why}`;
     this.record.guard.findings.push({ code: "launch.bound", message });
+  }
+
+  /** Whether every official test has an outcome and a required probe that was launched did not pass. */
+  isRejected(): boolean {
+    const gpus = this.input.gpus?.uuids.length ?? 0;
+    const tests = launchedTests(this.input.task.manifest.tests, gpus);
+    const { outcomes } = this.record;
+    return (
+      tests.every((test) => test.kind !== "official" || outcomes.has(test.id)) &&
+      tests.some((test) => {
+        const ranks = outcomes.get(test.id);
+        return test.kind === "probe" && test.required && ranks !== undefined && !hasPassed(test, ranks);
+      })
+    );
   }
 
   /** Decides what is measured from outside; see `../resources/settle.ts`. */

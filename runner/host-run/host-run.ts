@@ -10,7 +10,7 @@ import type { LoadedTask } from "../suites/load";
 import { gateItems, type Validation } from "../suites/validate";
 import { runnerVersion } from "../version";
 import { runCollectives } from "./collectives";
-import { leftoversSince, takeStock } from "./leftovers";
+import { type Leftovers, leftoversSince, takeStock, watchGpus } from "./leftovers";
 import { measureOverhead } from "./overhead";
 import { type HostRun, readHostRun, writeHostRun } from "./state";
 import { rowOf, type TaskRow } from "./table";
@@ -30,6 +30,10 @@ export type HostRunOptions = {
   gpus: number;
   /** Gradings with GPUs at once. Only one after the other can be looked after for what each left on the host. */
   gpuParallel: number;
+  /** Every GPU that the run may use. */
+  gpuUuids: readonly string[];
+  /** Mutants' gradings end with the first probe that rejects them. */
+  untilRejected: boolean;
   steps: ReadonlySet<HostRunStep>;
   acquireGpus: (count: number) => Promise<GpuGrant>;
   /** Gradings of tasks without GPUs at once. */
@@ -66,6 +70,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     finishedAt: new Date().toISOString(),
     selftest: null,
     collectives: null,
+    calls: [],
     overhead: [],
   };
   const continues =
@@ -126,6 +131,8 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     }
   }
   complete &&= run.collectives !== null || torchTask === undefined;
+  const before = await takeStock(options.gpuUuids);
+  let made = 0;
   const rows: TaskRow[] = [];
   for (const task of options.tasks) {
     const gpus = Math.min(task.manifest.task.gpusGrade, options.gpus);
@@ -139,30 +146,31 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       signal: options.signal,
       exploits: async () => exploits,
       onGrading: () => {},
-      onGraded: (grading, done, total) =>
+      onGraded: (grading, done, total) => {
+        made += 1;
         say(
           `${task.metadata.slug}  ${done}/${total}  ${grading.patch} #${grading.repeat}: ${grading.status}, ` +
             `${grading.tests.filter(({ status }) => status === "passed").length}/${grading.tests.length} pass, ` +
             `${(grading.durationMs / 1000).toFixed(1)} s`,
-        ),
+        );
+      },
       gpus,
       acquireGpus: options.acquireGpus,
       untilMs: options.untilMs,
       maxGradings: options.steps.has("gate") ? Infinity : 0,
       parallel: gpus === 0 ? options.parallel : options.gpuParallel,
-      ...(gpus === 0 || options.gpuParallel > 1
-        ? {}
-        : {
-            watchHost: async (uuids: readonly string[]) => {
-              const before = await takeStock(uuids);
-              return () => leftoversSince(before, uuids);
-            },
-          }),
+      untilRejected: options.untilRejected,
+      ...(gpus === 0 ? {} : { watchHost: options.gpuParallel === 1 ? watchWhole : watchGpus }),
     });
     rows.push(rowOf(task, report));
     complete &&= report.gradings.length === gateItems(task, options.repeats).length;
   }
 
+  if (made > 0) {
+    const { processes, paths, gpuMemoryMb } = await leftoversSince(before, options.gpuUuids);
+    const call = { gradings: made, processes: processes ?? [], paths: paths ?? [], gpuMemoryMb };
+    await save({ calls: [...run.calls, call] });
+  }
   const measured = new Set(run.overhead.map(({ task }) => task));
   for (const task of firstOfEachSuite(options.tasks)) {
     const { slug } = task.metadata;
@@ -195,6 +203,11 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   }
   await save({});
   return { complete, rows, run };
+}
+
+async function watchWhole(uuids: readonly string[]): Promise<() => Promise<Leftovers>> {
+  const before = await takeStock(uuids);
+  return () => leftoversSince(before, uuids);
 }
 
 /** Seventeen launches, five of which hang to their limit. */

@@ -10,8 +10,11 @@ export type Stock = {
   paths: ReadonlySet<string>;
   gpuMemoryMb: ReadonlyMap<string, number>;
 };
-export type Leftovers = { processes: string[]; paths: string[]; gpuMemoryMb: number };
+/** What was left; null for what nobody could look at, since other gradings ran meanwhile. */
+export type Leftovers = { processes: string[] | null; paths: string[] | null; gpuMemoryMb: number };
 
+/** How long the system may take to end what was killed. */
+const settleMs = 5000;
 const ownPrefix = /^infradev-/;
 
 /** Processes of a foreign process namespace, those that run the launcher, and those that work in a grading's folder. */
@@ -63,6 +66,22 @@ async function gpuMemory(uuids: readonly string[]): Promise<Map<string, number>>
   );
 }
 
+/** Memory of these GPUs now, and a function that gives what more of it is used later, once that has settled. */
+export async function watchGpus(uuids: readonly string[]): Promise<() => Promise<Leftovers>> {
+  const before: Stock = { processes: new Map(), paths: new Set(), gpuMemoryMb: await gpuMemory(uuids) };
+  return async () => {
+    const deadline = performance.now() + settleMs;
+    for (;;) {
+      const left = moreMemory(before, await gpuMemory(uuids));
+      if (left === 0 || performance.now() > deadline) return { processes: null, paths: null, gpuMemoryMb: left };
+      await sleep(200);
+    }
+  };
+}
+
+const moreMemory = (before: Stock, now: ReadonlyMap<string, number>): number =>
+  [...now].reduce((sum, [uuid, used]) => sum + Math.max(0, used - (before.gpuMemoryMb.get(uuid) ?? 0)), 0);
+
 /** Looks at the host, and at the memory of these GPUs. */
 export async function takeStock(gpuUuids: readonly string[]): Promise<Stock> {
   const [processes, paths, gpuMemoryMb] = await Promise.all([suspectProcesses(), ownPaths(), gpuMemory(gpuUuids)]);
@@ -70,24 +89,21 @@ export async function takeStock(gpuUuids: readonly string[]): Promise<Stock> {
 }
 
 /**
- * What is there now and was not there before, after at most `settleMs` for the system to end what was killed. True
+ * What is there now and was not there before, after at most `waitMs` for the system to end what was killed. True
  * only on a host where nothing else grades meanwhile.
  */
 export async function leftoversSince(
   before: Stock,
   gpuUuids: readonly string[],
-  settleMs: number = 5000,
+  waitMs: number = settleMs,
 ): Promise<Leftovers> {
-  const deadline = performance.now() + settleMs;
+  const deadline = performance.now() + waitMs;
   for (;;) {
     const now = await takeStock(gpuUuids);
     const left: Leftovers = {
       processes: [...now.processes].filter(([key]) => !before.processes.has(key)).map(([, line]) => line),
       paths: [...now.paths].filter((path) => !before.paths.has(path)),
-      gpuMemoryMb: [...now.gpuMemoryMb].reduce(
-        (sum, [uuid, used]) => sum + Math.max(0, used - (before.gpuMemoryMb.get(uuid) ?? 0)),
-        0,
-      ),
+      gpuMemoryMb: moreMemory(before, now.gpuMemoryMb),
     };
     if (isNothing(left) || performance.now() > deadline) return left;
     await sleep(200);
@@ -95,4 +111,4 @@ export async function leftoversSince(
 }
 
 export const isNothing = (left: Leftovers): boolean =>
-  left.processes.length === 0 && left.paths.length === 0 && left.gpuMemoryMb === 0;
+  (left.processes ?? []).length === 0 && (left.paths ?? []).length === 0 && left.gpuMemoryMb === 0;

@@ -48,6 +48,17 @@ export const hostRunSchema = z.object({
     })
     .nullable()
     .default(null),
+  /** Each call that made gradings: how many, and what was left on the host at its end that was not there before. */
+  calls: z
+    .array(
+      z.object({
+        gradings: z.int().nonnegative(),
+        processes: z.array(z.string()),
+        paths: z.array(z.string()),
+        gpuMemoryMb: z.number(),
+      }),
+    )
+    .default([]),
   overhead: z
     .array(
       z.object({

@@ -30,7 +30,7 @@ function mutantsOf({ task, report }: TaskRow): string {
   return `${rejected.length}/${task.mutants.length}`;
 }
 
-/** The longest row of gradings, in the order in which they ended, after each of which the host was as before it. */
+/** The longest row of gradings that left nothing of what was looked at after them, in the order of the reports. */
 export function cleanInARow(gradings: readonly GateGrading[]): number {
   let longest = 0;
   let current = 0;
@@ -101,7 +101,7 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
         cell(passing),
         mutantsOf(row),
         cell(middle(gold.map(({ durationMs }) => durationMs / 1000)), 1),
-        cell(most(gold.flatMap(({ gpuPeakMemoryMb }) => gpuPeakMemoryMb ?? []))),
+        cell(most(gold.map(({ gpuPeakMemoryMb }) => gpuPeakMemoryMb))),
         cell(most(gold.map(({ peakMemoryMb }) => peakMemoryMb))),
         cell(mebibytes(most(gold.map(({ transportBytes }) => transportBytes))), 1),
         cell(mebibytes(most(gold.map(({ nvlinkBytes }) => nvlinkBytes))), 1),
@@ -109,14 +109,17 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
       ].join(" | ")} |`,
     );
   }
-  const watched = rows.flatMap(({ report }) => report.gradings).filter(({ leftovers }) => leftovers !== undefined);
   lines.push("");
+  const watched = rows.flatMap(({ report }) => report.gradings).filter(({ leftovers }) => leftovers !== undefined);
   if (watched.length > 0) {
-    const inARow = Math.max(...rows.map(({ report }) => cleanInARow(report.gradings)), cleanInARow(watched));
     const left = watched.filter(({ leftovers }) => leftovers !== undefined && !isNothing(leftovers)).length;
     lines.push(
-      `${watched.length} gradings were looked after for leftover processes, files and GPU memory: ${left} left something, ${inARow} in a row left nothing.`,
+      `The GPUs were looked at after each of ${watched.length} gradings: ${left} left memory in use, ${cleanInARow(watched)} in a row left nothing.`,
     );
+  }
+  for (const { gradings, ...left } of run?.calls ?? []) {
+    const found = isNothing(left) ? "no process, file or GPU memory" : JSON.stringify(left);
+    lines.push(`After ${gradings} gradings the host was looked at as a whole: ${found} was left.`);
   }
   if (run?.selftest) {
     const { results, controlResolved } = run.selftest;

@@ -135,6 +135,8 @@ export type GateOptions = {
   acquireGpus?: (count: number) => Promise<GpuGrant>;
   /** Gradings at once; one by default. */
   parallel?: number;
+  /** Ends a mutant's grading with the first probe that rejects it, where host time is short. */
+  untilRejected?: boolean;
   /** Gradings that this call makes at most. */
   maxGradings?: number;
   /** No grading is started after this time of `performance.now()` that would not be over before it, as far as known. */
@@ -215,6 +217,7 @@ async function gradeItem(
   options: GateOptions,
   workDir: string,
 ): Promise<GateGrading> {
+  const untilRejected = (options.untilRejected ?? false) && item.patch.startsWith("mutant-");
   const gpus = options.gpus ? ((await options.acquireGpus?.(options.gpus)) ?? null) : null;
   try {
     const leftovers = await options.watchHost?.(gpus?.uuids ?? []);
@@ -233,9 +236,10 @@ async function gradeItem(
       onProgress: (event) => options.onGrading(item, event),
       signal: options.signal,
       runnerVersion,
+      stopWhenRejected: untilRejected,
     });
     options.signal.throwIfAborted();
-    const grading = gateGradingOf(item, graded.result as Result, await readMemory(graded.payloadDir));
+    const grading = gateGradingOf(item, graded.result as Result, await readMemory(graded.payloadDir), untilRejected);
     await rm(workDir, { recursive: true, force: true });
     return leftovers === undefined ? grading : { ...grading, leftovers: await leftovers() };
   } finally {

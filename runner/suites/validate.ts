@@ -3,7 +3,7 @@ import { InfraDevError } from "@/lib/contract/errors";
 import { hostFactsSchema, type Result } from "@/lib/contract/result";
 import { instantSchema, sha256Schema, slugSchema } from "@/lib/contract/scalars";
 import { manifestForGpus, testIdSchema } from "@/lib/contract/task";
-import { executors, gradingStatuses, outcomeStatuses } from "@/lib/contract/vocabulary";
+import { executors, gradingStatuses, type OutcomeStatus, outcomeStatuses } from "@/lib/contract/vocabulary";
 import type { LoadedTask } from "./load";
 
 /** One grading of the gate: which reference patch, and which repeat of it. */
@@ -28,13 +28,22 @@ const gradingSchema = z.object({
       peakMemoryMb: z.number().nullable(),
     }),
   ),
-  /** Peak memory of each GPU that the grading had, and bytes moved, largest launch; absent where nothing measured. */
-  gpuPeakMemoryMb: z.array(z.number()).optional(),
+  /** Peak memory of a GPU above what was used before, in MiB, and bytes moved: the largest of any launch. */
+  gpuPeakMemoryMb: z.number().optional(),
   transportBytes: z.number().optional(),
   nvlinkBytes: z.number().optional(),
-  /** What the host had after the grading that it had not before; absent where nobody looked. */
+  /** Whether the grading ended with the first probe that rejected the patch: what it did not launch is `not-run`. */
+  untilRejected: z.boolean().optional(),
+  /**
+   * What the host had after the grading that it had not before: memory of the grading's GPUs, and, where nothing else
+   * graded meanwhile, processes and paths. Absent where nobody looked.
+   */
   leftovers: z
-    .object({ processes: z.array(z.string()), paths: z.array(z.string()), gpuMemoryMb: z.number() })
+    .object({
+      processes: z.array(z.string()).nullable(),
+      paths: z.array(z.string()).nullable(),
+      gpuMemoryMb: z.number(),
+    })
     .optional(),
 });
 export type GateGrading = z.infer<typeof gradingSchema>;
@@ -62,12 +71,13 @@ export const validationSchema = z.object({
 export type Validation = z.infer<typeof validationSchema>;
 export const validationPayloadType = "application/vnd.infradev.validation+json";
 
-/** Every grading of the gate, in its order: nop, gold `repeats` times, each mutant. */
+/** Every grading of the gate, in its order: nop, gold, each mutant, and gold again until it was graded `repeats` times. */
 export function gateItems(task: Pick<LoadedTask, "mutants">, repeats: number): GateItem[] {
   return [
     { patch: "nop", repeat: 1 },
-    ...Array.from({ length: repeats }, (_, index) => ({ patch: "gold", repeat: index + 1 })),
+    { patch: "gold", repeat: 1 },
     ...task.mutants.map((mutant) => ({ patch: `mutant-${mutant.number}`, repeat: 1 })),
+    ...Array.from({ length: repeats - 1 }, (_, index) => ({ patch: "gold", repeat: index + 2 })),
   ];
 }
 
@@ -97,9 +107,22 @@ export function gateGradingOf(
   item: GateItem,
   result: Result,
   memory: { peakMemoryMb: number | null; ofTest: ReadonlyMap<string, number> },
+  untilRejected: boolean = false,
 ): GateGrading {
+  const usages = result.launches.flatMap(({ usage }) => usage ?? []);
+  const most = (values: readonly (number | null)[]): number | undefined => {
+    const known = values.filter((value) => value !== null);
+    return known.length === 0 ? undefined : Math.max(...known);
+  };
+  const gpuPeakMemoryMb = most(usages.map(({ gpuPeakMib }) => gpuPeakMib));
+  const transportBytes = most(usages.map((usage) => usage.transportBytes));
+  const nvlinkBytes = most(usages.map((usage) => usage.nvlinkBytes));
   return {
     ...item,
+    ...(untilRejected ? { untilRejected } : {}),
+    ...(gpuPeakMemoryMb === undefined ? {} : { gpuPeakMemoryMb }),
+    ...(transportBytes === undefined ? {} : { transportBytes }),
+    ...(nvlinkBytes === undefined ? {} : { nvlinkBytes }),
     status: result.status,
     reason: result.reason === null ? null : `${result.reason.code}: ${result.reason.message}`,
     resolved: result.summary.resolved,
@@ -177,6 +200,10 @@ export type GateVerdict = {
   tests: TestStatistics[];
 };
 
+/** A test that was not launched, since another had rejected the patch, says nothing of it. */
+const rejects = (grading: GateGrading, status: OutcomeStatus): boolean =>
+  status !== "passed" && !(grading.untilRejected && status === "not-run");
+
 const median = (values: readonly number[]): number | null => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -237,7 +264,9 @@ export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Va
       const officialMissed = tests.filter(
         (t) => t.kind === "official" && t.required && statusIn(grading, t.id) !== "passed",
       );
-      const rejecting = tests.filter((t) => t.kind === "probe" && t.required && statusIn(grading, t.id) !== "passed");
+      const rejecting = tests.filter(
+        (t) => t.kind === "probe" && t.required && rejects(grading, statusIn(grading, t.id)),
+      );
       rules.push({
         rule: `mutant ${mutant.number} (${mutant.name}) passes the official tests and fails a probe`,
         ok: grading.status === "completed" && grading.officialResolved && !grading.resolved,
@@ -286,7 +315,7 @@ export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Va
         medianMs: median(runs.flatMap((run) => (run.durationMs === null ? [] : [run.durationMs]))),
         peakMemoryMb: memory.length === 0 ? null : Math.max(...memory),
         flakeRate: gold.length === 0 ? 0 : gold.filter((g) => statusIn(g, test.id) !== "passed").length / gold.length,
-        rejects: rejecters.filter((g) => statusIn(g, test.id) !== "passed").map((g) => g.patch),
+        rejects: rejecters.filter((g) => rejects(g, statusIn(g, test.id))).map((g) => g.patch),
       };
     }),
   };
