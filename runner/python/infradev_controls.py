@@ -92,7 +92,11 @@ def _other(value, dice: random.Random) -> str:
     if isinstance(value, str):
         return repr(value + dice.choice("abcdefghijkmnpqrstuvwxyz"))
     step = dice.randint(1_001, 9_999)
-    return repr(value + step) if isinstance(value, int) else repr(value + step + 0.5)
+    if isinstance(value, int):
+        return repr(value + step)
+    other = value + step + 0.5
+    # A step vanishes beside a float of great size.
+    return repr(other if other != value else -value)
 
 
 _FALSE = (
