@@ -24,11 +24,11 @@ import sys
 import time
 
 _LIBRARY = "libnvidia-ml.so.1"
-_NOT_SUPPORTED = 3
 _LOST = frozenset({6, 15, 16})  # NOT_FOUND, GPU_IS_LOST, RESET_REQUIRED
 _UNCORRECTED, _VOLATILE = 1, 0
 _NVLINK_DATA_TX, _NVLINK_DATA_RX = 138, 139
 _ALL_LINKS = 0xFFFFFFFF
+_MAX_LINKS = 18
 _INSUFFICIENT_SIZE = 7
 _MAX_PROCESSES = 256
 _SLOW_NS = 1_000_000_000
@@ -87,8 +87,8 @@ class _Gpu:
         self._processes = (_Process * _MAX_PROCESSES)()
         self._count = ctypes.c_uint()
         self._ecc = ctypes.c_ulonglong()
-        self._fields = (_Field * 2)()
-        self._has_fields = True
+        self._fields = (_Field * (2 * _MAX_LINKS))()
+        self._scopes: tuple[int, ...] | None = None
         self._slow_at = 0
         self._slow = "- -"
         self.lost = False
@@ -123,20 +123,34 @@ class _Gpu:
         return str(self._ecc.value) if code == 0 else "-"
 
     def _links(self) -> str:
-        if not self._has_fields:
+        """KiB that the links have sent and received: the driver's own sum where it has one, else the sum of the links."""
+        if self._scopes is None:
+            self._scopes = self._find_scopes()
+        if not self._scopes or not self._read_links(self._scopes):
             return "- -"
-        for field, number in zip(self._fields, (_NVLINK_DATA_TX, _NVLINK_DATA_RX)):
-            field.id, field.scope, field.value = number, _ALL_LINKS, 0
-        code = self._nvml.nvmlDeviceGetFieldValues(self._handle, 2, self._fields)
+        return " ".join(str(sum(self._value(field) for field in self._fields[at : 2 * len(self._scopes) : 2])) for at in (0, 1))
+
+    def _find_scopes(self) -> tuple[int, ...]:
+        if self._read_links((_ALL_LINKS,)):
+            return (_ALL_LINKS,)
+        return tuple(link for link in range(_MAX_LINKS) if self._read_links((link,)))
+
+    def _read_links(self, scopes: tuple[int, ...]) -> bool:
+        """Reads both counters of each scope, side by side; False where the driver does not tell one of them."""
+        fields = self._fields
+        for at, scope in enumerate(scopes):
+            for offset, number in ((0, _NVLINK_DATA_TX), (1, _NVLINK_DATA_RX)):
+                field = fields[2 * at + offset]
+                field.id, field.scope, field.value = number, scope, 0
+        count = 2 * len(scopes)
+        code = self._nvml.nvmlDeviceGetFieldValues(self._handle, count, fields)
         if code in _LOST:
             raise _Absent(str(code))
-        if code != 0 or all(field.result == _NOT_SUPPORTED for field in self._fields):
-            self._has_fields = False
-            return "- -"
-        return " ".join(
-            str(field.value & _WIDTH[field.type]) if field.result == 0 and field.type in _WIDTH else "-"
-            for field in self._fields
-        )
+        return code == 0 and all(fields[at].result == 0 and fields[at].type in _WIDTH for at in range(count))
+
+    @staticmethod
+    def _value(field: _Field) -> int:
+        return field.value & _WIDTH[field.type]
 
 
 def _open(uuids: list[str]) -> tuple[list[_Gpu], str]:

@@ -75,6 +75,13 @@ describe.runIf(compiler !== undefined && existsSync(python))("the GPU sampler on
     expect(performance.now() - asked).toBeLessThan(80);
   });
 
+  it("adds up the links where the driver has no sum of them", async () => {
+    await nvml.answer({ uuid: "GPU-links", usedMib: 1, sentKib: 70, receivedKib: 90 });
+    const running = await started(["GPU-links"]);
+    await running.fresh();
+    expect(running.between(0, 0, performance.now())[0]).toMatchObject({ nvlinkSentKib: 70, nvlinkReceivedKib: 90 });
+  });
+
   it("names a GPU that does not exist", async () => {
     await nvml.answer({ uuid: "GPU-a", usedMib: 100 });
     const running = await started(["GPU-z"]);

@@ -86,10 +86,14 @@ nvmlReturn_t nvmlDeviceGetTotalEccErrors(void *handle, int type, int counter, un
 nvmlReturn_t nvmlDeviceGetFieldValues(void *handle, int count, nvmlFieldValue_t *values) {
   Gpu *gpu = look(handle);
   for (int at = 0; at < count; at++) {
-    int known = values[at].scopeId == 0xFFFFFFFFu && (values[at].fieldId == 138 || values[at].fieldId == 139);
+    /* A GPU named GPU-links... has two links and no sum of them: all but one KiB went over the first. */
+    int summed = strncmp(gpu->uuid, "GPU-links", 9) != 0;
+    unsigned long long counted = values[at].fieldId == 138 ? gpu->sent : gpu->received;
+    int scoped = summed ? values[at].scopeId == 0xFFFFFFFFu : values[at].scopeId < 2;
+    int known = scoped && (values[at].fieldId == 138 || values[at].fieldId == 139);
     values[at].nvmlReturn = known ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
     values[at].valueType = 3;
-    values[at].value = values[at].fieldId == 138 ? gpu->sent : gpu->received;
+    values[at].value = summed ? counted : values[at].scopeId == 0 ? counted - 1 : 1;
   }
   return gpu->code;
 }
