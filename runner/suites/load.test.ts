@@ -68,7 +68,7 @@ describe("a sealed task", () => {
     expect((await loadTask(task.dir)).manifest.digests.prompts).not.toEqual(task.manifest.digests.prompts);
     const changed = await edit("tests/probes/test_probe.py", (text) => text.replace("1042", "1043"));
     expect(changed).not.toBe(before);
-    expect(await edit("task.toml", (text) => text.replace("test_timeout_sec = 4", "test_timeout_sec = 5"))).not.toBe(
+    expect(await edit("task.toml", (text) => text.replace("test_timeout_sec = 3", "test_timeout_sec = 5"))).not.toBe(
       changed,
     );
   });
