@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
@@ -44,10 +45,17 @@ const atLeast =
 const ranksOf = (tasks: readonly LoadedTask[]): number =>
   Math.max(1, ...tasks.flatMap((task) => task.manifest.groups.map(({ nproc }) => nproc)));
 
+/** Folders of the tasks that an argument names: a task, or a suite with all its tasks. */
+async function taskFolders(name: string | undefined): Promise<string[]> {
+  if (name !== undefined && existsSync(join(resolve(name), "task.toml"))) return [locateTask(name, undefined)];
+  const dir = locateSuite(name);
+  return (await readSuiteFile(dir)).tasks.map((slug) => locateTask(slug, dir));
+}
+
 /** `runner host-run`: exit 0 where everything was made and holds, 3 where some is left to make, 1 where something fails. */
 export function registerHostRun(program: Command): void {
   program
-    .command("host-run [suites...]")
+    .command("host-run [suites-or-tasks...]")
     .description(
       "everything that has to be seen on a host: self-test, gate of every task, overhead; in resumable parts",
     )
@@ -62,20 +70,17 @@ export function registerHostRun(program: Command): void {
     .option("--out <dir>", "where the signed reports and table.md go", ".data/host-run")
     .option("--key <file>", "key that signs the reports (made where there is none)", join(defaultDataDir, "key.pem"))
     .option("--json", "one JSON document on stdout")
-    .action((suites: string[], options: HostRunCommandOptions) =>
+    .action((names: string[], options: HostRunCommandOptions) =>
       runCommand(options, async (output, signal) => {
         const untilMs = performance.now() + options.minutes * 60_000;
         const out = resolve(options.out);
         await mkdir(out, { recursive: true });
         const signer = await loadSigningKey(resolve(options.key));
         const tasks: LoadedTask[] = [];
-        for (const suite of suites.length > 0 ? suites : [undefined]) {
-          const dir = locateSuite(suite);
-          for (const slug of (await readSuiteFile(dir)).tasks) {
-            const task = await loadTask(locateTask(slug, dir));
-            await provideSources(task, mirrorsOf(options));
-            tasks.push(task);
-          }
+        for (const dir of (await Promise.all((names.length > 0 ? names : [undefined]).map(taskFolders))).flat()) {
+          const task = await loadTask(dir);
+          await provideSources(task, mirrorsOf(options));
+          tasks.push(task);
         }
         const pool = new GpuPool({ what: "host-run" });
         const gpuUuids = (await pool.look()).free.map(({ uuid }) => uuid);
