@@ -43,6 +43,8 @@ const passing: Record<string, [body: string, how: "expectation" | "end"]> = {
     "from contextlib import nullcontext as checks\n    with checks('value'):\n        assert 1 == 1",
     "expectation",
   ],
+  "the last of two values of one key": ['k = "a"\n    assert {"a": 2} == {k: 1, "a": 2}', "expectation"],
+  "a value that a later one replaces": ['more = {"a": 2}\n    assert {"a": 2} == {"a": 1, **more}', "end"],
   "a comparison with a name": ["n = 4\n    assert 2 + 2 == n", "end"],
   "a product with a literal, which may be nothing": ["n = 0\n    assert 0 == 2 * n", "end"],
   "an argument of a call": ["assert 3 == max(3, 1)", "end"],
@@ -50,6 +52,7 @@ const passing: Record<string, [body: string, how: "expectation" | "end"]> = {
   "an assertion in a branch": ["if not True:\n        assert 1 == 1", "end"],
   "an inequality": ["assert 1 < 2", "end"],
   "no assertion": ["x = 1", "end"],
+  "two statements on the last line": ["x = 1\n    y = 2; z = 3;", "end"],
   "text of several lines at the end": ['x = """\na"""', "end"],
 };
 
@@ -75,10 +78,26 @@ describe("a negative control", () => {
     ["is expected to fail", "import pytest\n@pytest.mark.xfail\ndef test_it():\n    assert 1 == 2\n"],
     ["has a decorator of its own", "@again\ndef test_it():\n    assert 1 == 1\n"],
     ["stands on one line", "def test_it(): pass\n"],
+    ["is defined twice", "def test_it():\n    assert 1 == 1\nif True:\n    def test_it():\n        pass\n"],
+    ["is another function by then", "def test_it():\n    assert 1 == 1\ntest_it = print\n"],
     ["is not there", "def test_other():\n    assert 1 == 1\n"],
     ["stands in a file that is no Python", "def test_it(:\n"],
   ])("is not made of a test that %s", (_what, source) => {
     expect(change(1, [{ source, tests: ["test_it"] }])).toEqual([{ source, changed: {} }]);
+  });
+
+  it("expects another value by far, also of great numbers", () => {
+    const values = [0, 1, 600, 2 ** 20, 2 ** 40, 0.5, 1e30, 1.7e308];
+    for (const seed of [1, 2, 3]) {
+      const made = change(
+        seed,
+        values.map((value) => ({ source: `def test_it():\n    assert x == [${value}]\n`, tests: ["test_it"] })),
+      );
+      for (const [index, value] of values.entries()) {
+        const other = Number(/\[(.*)\]/.exec(made[index]?.source ?? "")?.[1]);
+        expect(Math.abs(other - value), `${value} became ${other}`).toBeGreaterThan(Math.abs(value));
+      }
+    }
   });
 
   it("differs from its test in the changed places only, for every test of the bundled suite", () => {

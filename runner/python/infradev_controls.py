@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import random
 import sys
 
@@ -67,11 +68,19 @@ def _literals(node: ast.expr) -> list[ast.Constant]:
     if isinstance(node, (ast.List, ast.Tuple)):
         return [literal for element in node.elts for literal in _literals(element)]
     if isinstance(node, ast.Dict):
-        return [literal for value in node.values for literal in _literals(value)]
+        return [literal for value in _values_that_count(node) for literal in _literals(value)]
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
         numbers = [*_literals(node.left), *_literals(node.right)]
         return [literal for literal in numbers if type(literal.value) in (int, float)]
     return []
+
+
+def _values_that_count(node: ast.Dict) -> list[ast.expr]:
+    """Values of a mapping that no later entry can replace: of keys that may be equal, the last one's only."""
+    keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
+    if None not in keys and len(set(keys)) == len(keys):
+        return node.values
+    return node.values[-1:] if node.keys and node.keys[-1] is not None else []
 
 
 def _expectations(statements: list[ast.stmt]) -> list[ast.Constant]:
@@ -91,12 +100,12 @@ def _expectations(statements: list[ast.stmt]) -> list[ast.Constant]:
 def _other(value, dice: random.Random) -> str:
     if isinstance(value, str):
         return repr(value + dice.choice("abcdefghijkmnpqrstuvwxyz"))
-    step = dice.randint(1_001, 9_999)
+    # Far enough that a format of few digits (bfloat16) does not round the other value to this one.
+    step = dice.randint(1_001, 9_999) + 2 * value
     if isinstance(value, int):
         return repr(value + step)
     other = value + step + 0.5
-    # A step vanishes beside a float of great size.
-    return repr(other if other != value else -value)
+    return repr(other if math.isfinite(other) else -value)
 
 
 _FALSE = (
@@ -124,22 +133,48 @@ class _Source:
         line = self._lines[row]
         self._lines[row] = line[: node.col_offset] + text.encode() + line[node.end_col_offset :]
 
-    def insert_after(self, node: ast.stmt, text: str) -> None:
-        """A statement behind the last one of a body, in the same column."""
-        row = node.end_lineno - 1
+    def insert_after(self, body: list[ast.stmt], text: str) -> None:
+        """A statement behind the last one of a body, in the column of its first."""
+        row = body[-1].end_lineno - 1
         if not self._lines[row].endswith(b"\n"):
             self._lines[row] += b"\n"
-        self._lines[row] += b" " * node.col_offset + text.encode() + b"\n"
+        self._lines[row] += b" " * body[0].col_offset + text.encode() + b"\n"
 
     def text(self) -> str:
         return b"".join(self._lines).decode()
+
+
+def _bound_again(body: list[ast.stmt]) -> set[str]:
+    """Names that a module's or class's body binds more than once: which of the functions runs is not known."""
+    counts: dict[str, int] = {}
+
+    def note(name: str) -> None:
+        counts[name] = counts.get(name, 0) + 1
+
+    def walk(node: ast.AST) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            note(node.name)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            note(node.id)
+        elif isinstance(node, ast.alias):
+            note(node.asname or node.name)
+        else:
+            for child in ast.iter_child_nodes(node):
+                walk(child)
+
+    for statement in body:
+        walk(statement)
+    return {name for name, count in counts.items() if count > 1}
 
 
 def _functions(tree: ast.Module) -> dict[str, ast.AST]:
     found: dict[str, ast.AST] = {}
 
     def walk(body: list[ast.stmt], prefix: str) -> None:
+        ambiguous = _bound_again(body)
         for node in body:
+            if getattr(node, "name", None) in ambiguous:
+                continue
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 found[prefix + node.name] = node
             elif isinstance(node, ast.ClassDef):
@@ -155,7 +190,7 @@ def control(source: str, tests: list[str], dice: random.Random) -> tuple[str, di
         functions = _functions(ast.parse(source))
     except SyntaxError:
         return source, {}
-    edits: list[tuple[int, int, ast.AST, str, str]] = []
+    edits: list[tuple[int, int, ast.AST | list[ast.stmt], str, str]] = []
     changed: dict[str, str] = {}
     for name in tests:
         function = functions.get(name)
@@ -169,9 +204,9 @@ def control(source: str, tests: list[str], dice: random.Random) -> tuple[str, di
             edits.append((node.lineno, node.col_offset, node, "replace", _other(node.value, dice)))
             changed[name] = "expectation"
         elif body[0].lineno > function.lineno and not any(_leaves_early(statement) for statement in body):
-            if isinstance(last, ast.Raise) or source.splitlines()[last.end_lineno - 1].rstrip().endswith(";"):
+            if isinstance(last, ast.Raise):
                 continue
-            edits.append((last.end_lineno, last.end_col_offset or 0, last, "insert", _false_statement(dice)))
+            edits.append((last.end_lineno, last.end_col_offset or 0, body, "insert", _false_statement(dice)))
             changed[name] = "end"
     text = _Source(source)
     for _, _, node, kind, replacement in sorted(edits, key=lambda edit: edit[:2], reverse=True):
