@@ -95,7 +95,7 @@ async function readMemory(payloadDir: string) {
     }
   }
   let peakMemoryMb: number | null = null;
-  for (const file of await filesOf("resources")) {
+  for (const file of (await filesOf("resources")).filter((path) => path.endsWith(".json"))) {
     const launch = launchResources.safeParse(JSON.parse(await readFile(file, "utf8")));
     if (!launch.success) continue;
     const summed = launch.data.ranks.reduce((sum, rank) => sum + rank.peakRssKb / 1024, 0);
