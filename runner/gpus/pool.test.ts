@@ -121,6 +121,63 @@ it("stops waiting when told to", async () => {
   expect((await pool.look()).free).toHaveLength(4);
 });
 
+it("keeps no GPU for a job that stopped waiting while its GPUs were looked for", async () => {
+  const controller = new AbortController();
+  let looks = 0;
+  const pool = new GpuPool({
+    what: "test",
+    quarantine: new Quarantine(folder),
+    pollMs: 50,
+    discover: async () => {
+      looks += 1;
+      if (looks === 2) controller.abort(new Error("stopped"));
+      return await discover();
+    },
+  });
+  await expect(pool.acquire(1, { signal: controller.signal })).rejects.toThrow("stopped");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect((await pool.look()).busy).toEqual([]);
+});
+
+it("refuses a waiting job once the host cannot serve it any more", async () => {
+  const pool = newPool();
+  const held = await pool.acquire(1);
+  const waiting = pool.acquire(4);
+  const refused = expect(waiting).rejects.toMatchObject({ code: "gpu.too-few", message: expect.stringMatching(/ECC/) });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await fake.answer({ gpus: gpus.map((gpu) => (held.uuids.includes(gpu.uuid) ? gpu : { ...gpu, eccUncorrected: 1 })) });
+  await refused;
+  await held.release();
+});
+
+it("tells whoever waits that the quarantine cannot be written, and gives GPUs back all the same", async () => {
+  const blocked = join(folder, "file");
+  await writeFile(blocked, "");
+  const pool = new GpuPool({ what: "test", discover, quarantine: new Quarantine(blocked), pollMs: 50 });
+  const held = await pool.acquire(3);
+  const waiting = pool.acquire(2);
+  const refused = expect(waiting).rejects.toMatchObject({ problem: { code: "gpu.quarantine-file" } });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await fake.answer({ gpus: gpus.map((gpu) => (held.uuids.includes(gpu.uuid) ? gpu : { ...gpu, eccUncorrected: 1 })) });
+  await refused;
+  await held.release();
+});
+
+it("gives back at once, however often it looked while jobs waited", async () => {
+  const slow = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    return await discover();
+  };
+  const pool = new GpuPool({ what: "test", discover: slow, quarantine: new Quarantine(folder), pollMs: 10 });
+  const held = await pool.acquire(4);
+  const waiting = pool.acquire(1);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const begun = performance.now();
+  await held.release();
+  expect(performance.now() - begun).toBeLessThan(2000);
+  await (await waiting).release();
+});
+
 it("quarantines what is not healthy, remembers it, and clears it when it is well again", async () => {
   const sick = gpus.map((gpu, n) =>
     n === 1 ? { ...gpu, eccUncorrected: 2 } : n === 2 ? { ...gpu, usedMb: 5000 } : gpu,

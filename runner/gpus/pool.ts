@@ -28,10 +28,12 @@ export type HostGpus = {
 };
 
 type Waiting = {
-  job: { resolve(grant: GpuGrant): void };
+  job: { resolve(grant: GpuGrant): void; reject(error: unknown): void };
   gpus: number;
   usable: (uuid: string) => boolean;
   minMemoryMb: number;
+  /** This process's clock since which the host could not give so many, whoever holds them; null while it could. */
+  shortSinceMs: number | null;
 };
 
 const settleMs = 1000;
@@ -49,6 +51,8 @@ export class GpuPool {
   private readonly waiting: Waiting[] = [];
   private memories = new Map<string, number>();
   private pumping: Promise<void> = Promise.resolve();
+  /** The look that has not begun yet: whoever asks meanwhile is served by it. */
+  private queued: Promise<void> | null = null;
 
   constructor(options: PoolOptions) {
     this.options = options;
@@ -88,11 +92,11 @@ export class GpuPool {
 
   /**
    * `count` GPUs of at least `minMemoryMb`, as soon as they are free. Throws `gpu.too-few` where this host cannot give
-   * so many however long one waits, and what `signal` says where it aborts.
+   * so many however long one waits (also where that comes while it waits), and what `signal` says where it aborts.
    */
   async acquire(count: number, options: { minMemoryMb?: number; signal?: AbortSignal } = {}): Promise<GpuGrant> {
     const { minMemoryMb = 0, signal } = options;
-    const graceEndMs = performance.now() + (this.options.graceMs ?? 10_000);
+    const graceEndMs = performance.now() + this.graceMs;
     for (;;) {
       const { free, busy, quarantined, discovery } = await this.look();
       const fitting = [...free, ...busy.map(({ gpu }) => gpu)].filter(({ memoryMb }) => memoryMb >= minMemoryMb);
@@ -121,7 +125,12 @@ export class GpuPool {
         leave();
         resolve(grant);
       };
-      const entry: Waiting = { job: { resolve: given }, gpus: count, usable, minMemoryMb };
+      const failed = (error: unknown): void => {
+        leave();
+        reject(error);
+      };
+      const job = { resolve: given, reject: failed };
+      const entry: Waiting = { job, gpus: count, usable, minMemoryMb, shortSinceMs: null };
       const timer = setInterval(() => void this.pump(), this.options.pollMs ?? 2000);
       signal?.addEventListener("abort", abort, { once: true });
       this.waiting.push(entry);
@@ -129,18 +138,34 @@ export class GpuPool {
     });
   }
 
-  /** Starts whoever can start now. One at a time, since each takes what the next one sees. */
+  private get graceMs(): number {
+    return this.options.graceMs ?? 10_000;
+  }
+
+  /**
+   * Starts whoever can start now. One look at a time, since each takes what the next one sees. Where GPUs cannot be
+   * looked at or locked at all, whoever waits is told so.
+   */
   private pump(): Promise<void> {
-    this.pumping = this.pumping.then(
-      () => this.startWaiting(),
-      () => this.startWaiting(),
-    );
-    return this.pumping;
+    if (this.queued !== null) return this.queued;
+    const next = this.pumping.then(async () => {
+      this.queued = null;
+      try {
+        await this.startWaiting();
+      } catch (error) {
+        for (const { job } of [...this.waiting]) job.reject(error);
+      }
+    });
+    this.queued = next;
+    this.pumping = next;
+    return next;
   }
 
   private async startWaiting(): Promise<void> {
     if (this.waiting.length === 0) return;
-    const { discovery, free, busy } = await this.look();
+    const host = await this.look();
+    this.refuseShort(host);
+    const { discovery, free, busy } = host;
     if (discovery.state !== "ok") return;
     const { gpus, islands } = discovery.inventory;
     const numaNodes = new Map(gpus.flatMap(({ uuid, numaNode }) => (numaNode === null ? [] : [[uuid, numaNode]])));
@@ -149,6 +174,10 @@ export class GpuPool {
     for (const { job, uuids } of planStarts(this.waiting, state, servable)) {
       const locks = await takeLocks(uuids, this.options.what);
       if (locks === null) continue;
+      if (!this.waiting.some((entry) => entry.job === job)) {
+        await releaseAll(locks);
+        continue;
+      }
       const devices = uuids.flatMap((uuid) => free.filter((gpu) => gpu.uuid === uuid));
       job.resolve({
         uuids,
@@ -158,6 +187,17 @@ export class GpuPool {
           await this.pump();
         },
       });
+    }
+  }
+
+  /** Ends the waiting of jobs that this host cannot serve any more, whoever gives what back. */
+  private refuseShort({ discovery, free, busy, quarantined }: HostGpus): void {
+    const servable = [...free, ...busy.map(({ gpu }) => gpu)].map(({ uuid }) => uuid);
+    for (const entry of [...this.waiting]) {
+      const fitting = servable.filter(entry.usable).length;
+      entry.shortSinceMs = fitting >= entry.gpus ? null : (entry.shortSinceMs ?? performance.now());
+      if (entry.shortSinceMs === null || performance.now() - entry.shortSinceMs < this.graceMs) continue;
+      entry.job.reject(tooFew(entry.gpus, entry.minMemoryMb, fitting, discovery, quarantined));
     }
   }
 }
