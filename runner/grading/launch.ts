@@ -96,6 +96,7 @@ class Watch {
     if (input.signal?.aborted) abort();
     try {
       const end = await this.running.wait();
+      for (const record of this.ranks) record.exitHeard = record.exit !== null;
       if (this.kill === null && this.ended) this.noteLoss(performance.now());
       return conclude({ ...this.state(), end });
     } finally {
@@ -138,7 +139,13 @@ class Watch {
         // A rank that took the handler of stacks away dies of the request for them.
         if (this.kill?.sent || (this.kill !== null && event.signal === "SIGUSR1")) this.killedByUs.add(event.rank);
         observer.onExit(event.rank);
-        this.watch();
+        // What the rank wrote before its end may still stand in its channel: another turn of the loop reads it.
+        setImmediate(() =>
+          setImmediate(() => {
+            record.exitHeard = true;
+            this.watch();
+          }),
+        );
       }
     }
   }
@@ -223,7 +230,7 @@ class Watch {
   private noteLoss(now: number): void {
     if (this.culprit !== null) return;
     const lost = this.ranks
-      .filter((record) => (record.exit !== null || record.sessionFinished) && this.isIncomplete(record))
+      .filter((record) => (record.exitHeard || record.sessionFinished) && this.isIncomplete(record))
       .sort((a, b) => (a.exit?.at ?? Infinity) - (b.exit?.at ?? Infinity))[0];
     if (lost === undefined) return;
     this.lostAtMs = now;

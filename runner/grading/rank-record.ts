@@ -44,6 +44,8 @@ export class RankRecord {
   /** Whether the rank stands before the open item until the others are there too. */
   waiting: boolean = false;
   exit: { code: number | null; signal: string | null; at: number } | null = null;
+  /** Whether everything was read that the rank can have written before its end. */
+  exitHeard: boolean = false;
   peakRssKb = 0;
   userS = 0;
   systemS = 0;
