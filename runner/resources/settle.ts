@@ -73,47 +73,81 @@ export function hasPassed(test: Pick<ManifestTest, "ranks">, ranks: readonly Tim
   return ranks.filter(({ outcome }) => wanted === "all" || wanted.includes(outcome.rank)).every(passed);
 }
 
+type Sides = { candidate: Measurement[]; reference: Measurement[] };
+
 async function takeRounds(
   input: SettleInput,
   group: Group,
   tests: readonly MeasuredTest[],
   purpose: "timing" | "profile",
 ): Promise<Undecided | "ended" | null> {
-  const taken = new Map(
-    tests.map(({ id }) => [id, { candidate: [] as Measurement[], reference: [] as Measurement[] }]),
-  );
-  const open = new Set(tests);
-  const rounds = Math.max(...tests.map(({ limit }) => defaultRepeats(limit)));
-  let newest: MeasuredLaunch | undefined;
-  for (let round = 0; round < rounds; round += 1) {
-    const now = tests.filter((test) => open.has(test) && round < defaultRepeats(test.limit));
+  const rounds: Rounds = {
+    input,
+    group,
+    purpose,
+    taken: new Map(tests.map(({ id }) => [id, { candidate: [], reference: [] }])),
+    open: new Set(tests),
+    newest: undefined,
+  };
+  const count = Math.max(...tests.map(({ limit }) => defaultRepeats(limit)));
+  for (let round = 0; round < count; round += 1) {
+    const now = tests.filter((test) => round < defaultRepeats(test.limit));
     for (const reference of ["base", "gold", null] as const) {
-      const own = now.filter((test) => open.has(test) && (reference === null || test.limit.relativeTo === reference));
-      if (own.length === 0) continue;
-      const ids = own.map(({ id }) => id);
-      const result = await input.launch(group, ids, reference === null ? purpose : "reference", reference);
-      if (result === null) return "ended";
-      newest = result;
-      for (const test of own) {
-        const outcomes = result.outcomes.get(test.id);
-        const passed = hasPassed(test, outcomes);
-        if (!passed && reference !== null) return referenceFailed(test, reference, outcomes);
-        if (!passed) {
-          if (outcomes === undefined) return lost(test);
-          input.outcomes.set(test.id, outcomes);
-          open.delete(test);
-          continue;
-        }
-        const one = measurementOf(test, result, input.meterOf(test));
-        if (one !== null) taken.get(test.id)?.[reference === null ? "candidate" : "reference"].push(one);
-      }
+      const own = now.filter((test) => reference === null || test.limit.relativeTo === reference);
+      const undecided = await takeRound(rounds, own, reference);
+      if (undecided !== null) return undecided;
     }
   }
-  for (const test of open) {
-    const { candidate, reference } = taken.get(test.id) ?? { candidate: [], reference: [] };
+  for (const test of rounds.open) {
+    const { candidate, reference } = rounds.taken.get(test.id) ?? { candidate: [], reference: [] };
     const sides = { candidate, reference: test.limit.relativeTo === null ? null : reference };
-    const undecided = decide(input, test, sides, newest);
+    const undecided = decide(input, test, sides, rounds.newest);
     if (undecided !== null) return undecided;
+  }
+  return null;
+}
+
+type Rounds = {
+  input: SettleInput;
+  group: Group;
+  purpose: "timing" | "profile";
+  taken: ReadonlyMap<string, Sides>;
+  /** Tests that passed in every launch so far. */
+  open: Set<MeasuredTest>;
+  newest: MeasuredLaunch | undefined;
+};
+
+/** One measurement of each open test on one side; what a launch was ended before is launched again. */
+async function takeRound(
+  rounds: Rounds,
+  tests: readonly MeasuredTest[],
+  reference: Reference | null,
+): Promise<Undecided | "ended" | null> {
+  const { input, group, purpose, taken, open } = rounds;
+  let own = tests.filter((test) => open.has(test));
+  while (own.length > 0) {
+    const ids = own.map(({ id }) => id);
+    const result = await input.launch(group, ids, reference === null ? purpose : "reference", reference);
+    if (result === null) return "ended";
+    rounds.newest = result;
+    const left: MeasuredTest[] = [];
+    for (const test of own) {
+      const outcomes = result.outcomes.get(test.id);
+      if (outcomes === undefined) {
+        left.push(test);
+      } else if (hasPassed(test, outcomes)) {
+        const one = measurementOf(test, result, input.meterOf(test));
+        if (one !== null) taken.get(test.id)?.[reference === null ? "candidate" : "reference"].push(one);
+      } else if (reference !== null) {
+        return referenceFailed(test, reference, outcomes);
+      } else {
+        input.outcomes.set(test.id, outcomes);
+        open.delete(test);
+      }
+    }
+    const [first] = left;
+    if (first !== undefined && left.length === own.length) return lost(first);
+    own = left;
   }
   return null;
 }
@@ -207,8 +241,8 @@ function notMeasured(test: MeasuredTest, taken: Taken, launch: MeasuredLaunch | 
   };
 }
 
-function referenceFailed(test: MeasuredTest, to: Reference, outcomes: readonly TimedOutcome[] | undefined): Undecided {
-  const failed = outcomes?.find(({ outcome }) => outcome.status !== "passed")?.outcome;
+function referenceFailed(test: MeasuredTest, to: Reference, outcomes: readonly TimedOutcome[]): Undecided {
+  const failed = outcomes.find(({ outcome }) => outcome.status !== "passed")?.outcome;
   return {
     message: `${to} did not pass the test that the candidate is compared with it by`,
     evidence: [title(test), `${to} on rank ${failed?.rank ?? 0}: ${failed?.status ?? "not-run"}`],
