@@ -29,6 +29,18 @@ describe("an event stream", () => {
     expect(stream.lines).toHaveLength(2);
   });
 
+  it("cuts what is longer here than where it was cut before, and refuses nothing for it", () => {
+    const stream = new EventStream();
+    const code = "\u{1f600}".repeat(400);
+    const frame = { file: "a.py", line: 1, function: "f", code };
+    const exception = { type: "E", mro: ["E"], message: "", frames: [frame], check: null };
+    const event = { event: "collect_error", path: "a.py", outcome: "failed", exception };
+    expect(stream.accept(pluginOf(stream)(event))).toMatchObject({
+      exception: { frames: [{ code: code.slice(0, 400) }] },
+    });
+    expect(stream.forged).toEqual([]);
+  });
+
   it("refuses a line without the key, one that is repeated, changed, of another stream, or no event", () => {
     const stream = new EventStream();
     const write = pluginOf(stream);

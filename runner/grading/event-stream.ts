@@ -2,16 +2,18 @@ import { createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
 import { properties } from "@/lib/contract/vocabulary";
 
+/** Text that the plugin cut by characters, of which some are two units here: cut again, never refused. */
+const cutAt = (most: number) => z.string().transform((text) => text.slice(0, most));
 const frameSchema = z.object({
-  file: z.string().max(4096),
+  file: cutAt(4096),
   line: z.int().nonnegative(),
-  function: z.string().max(400),
-  code: z.string().max(400).nullable(),
+  function: cutAt(400),
+  code: cutAt(400).nullable(),
 });
 const exceptionSchema = z.object({
-  type: z.string().max(300),
-  mro: z.array(z.string().max(300)).max(200),
-  message: z.string().max(20_000),
+  type: cutAt(300),
+  mro: z.array(cutAt(300)).max(200),
+  message: cutAt(20_000),
   frames: z.array(frameSchema).max(200),
   check: z.enum(properties).nullable(),
 });
@@ -49,14 +51,14 @@ const rankEventSchema = z.discriminatedUnion("event", [
     ...base,
     event: z.literal("resource"),
     id: id.nullable(),
-    name: z.string().max(80),
+    name: cutAt(80),
     value: z.number(),
     limit: z.number(),
-    unit: z.string().max(20),
+    unit: cutAt(20),
     repeats: z.int().min(1),
     property: z.enum(properties).nullable(),
   }),
-  z.object({ ...base, event: z.literal("integrity"), what: z.string().max(500) }),
+  z.object({ ...base, event: z.literal("integrity"), what: cutAt(500) }),
   z.object({ ...base, event: z.literal("session_finish"), exitstatus: z.int() }),
 ]);
 export type RankEvent = z.infer<typeof rankEventSchema>;

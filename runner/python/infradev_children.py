@@ -9,6 +9,7 @@ the test's call is over. A child that raised, was killed or still runs is left t
 from __future__ import annotations
 
 import functools
+import itertools
 import multiprocessing.process
 import os
 import shutil
@@ -19,6 +20,7 @@ from infradev_exceptions import is_skip
 _start = multiprocessing.process.BaseProcess.start
 _files: frozenset[str] = frozenset()
 _folder: str | None = None
+_numbers = itertools.count()
 _children: list[tuple[multiprocessing.process.BaseProcess, str, str]] = []
 
 
@@ -66,7 +68,7 @@ def _start_watched(self, *args, **kwargs):
     if code is not None and code.co_filename in _files and not isinstance(self._target, Watched):
         if _folder is None:
             _folder = tempfile.mkdtemp(prefix="infradev-children-")
-        mark = os.path.join(_folder, str(len(os.listdir(_folder))) + f"-{len(_children)}")
+        mark = os.path.join(_folder, f"{os.getpid()}-{next(_numbers)}")
         self._target = Watched(self._target, mark)
         _children.append((self, function.__qualname__, mark))
     return _start(self, *args, **kwargs)

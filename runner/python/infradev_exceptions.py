@@ -184,7 +184,7 @@ def _causes(error: BaseException) -> list[str]:
             frames = _frames(cause.__traceback__)
             place = f" ({os.path.basename(frames[-1]['file'])}:{frames[-1]['line']})" if frames else ""
             first = _text(cause).split("\n", 1)[0]
-            lines.append(f"caused by {type_name(type(cause))}: {first[:400]}{place}")
+            lines.append(f"caused by {type_name(type(cause))[:300]}: {first[:400]}{place}")
         cause = cause.__cause__
     return lines
 
@@ -207,7 +207,7 @@ def _described(error: BaseException) -> dict:
     leaf = _chosen(leaves) if leaves else error
     notes = _causes(leaf)
     if leaf is not error:
-        notes.append(f"one of {len(leaves)} exceptions of {type_name(type(error))}: {_text(error)[:400]}")
+        notes.append(f"one of {len(leaves)} exceptions of {type_name(type(error))[:300]}: {_text(error)[:400]}")
     carried = _of_child(leaf)
     if carried is not None:
         child, how = carried
@@ -217,4 +217,5 @@ def _described(error: BaseException) -> dict:
         child = {"type": type_name(type(leaf))[:300], "mro": _mro(leaf), "message": _text(leaf), "frames": frames}
     message = "\n\n".join([_clip(child["message"]), *notes])
     check = getattr(leaf, CHECK_ATTRIBUTE, None) or getattr(error, CHECK_ATTRIBUTE, None)
-    return {**child, "mro": child["mro"][:200], "message": message, "check": check}
+    known = check if isinstance(check, str) else None  # an exception may answer to any name
+    return {**child, "mro": child["mro"][:200], "message": message, "check": known}

@@ -54,6 +54,9 @@ PROPERTIES = (
 
 _active_checks: list[str] = []
 
+# Taken now, since a test may replace the clocks that the code it checks reads.
+_now, _monotonic = time.time, time.monotonic
+
 
 @contextmanager
 def checks(property: str):
@@ -153,7 +156,7 @@ class _Session:
             self.emit("integrity", what=f"{event} event by foreign code")
             return
         body = json.dumps(
-            {"event": event, "seq": self._seq, "time": time.time(), "mono": time.monotonic(), **fields},
+            {"event": event, "seq": self._seq, "time": _now(), "mono": _monotonic(), **fields},
             allow_nan=False,
         ).encode()
         line = body
@@ -489,7 +492,7 @@ def pytest_collection_modifyitems(config, items):
             config.hook.pytest_deselected(items=dropped)
     _session.record_tests(items, config)
     infradev_children.watch({str(item.path) for item in items})
-    _session.emit("collected", ids=[_session.item_id(item) for item in items], extra=extra[:2_000])
+    _session.emit("collected", ids=[_session.item_id(item) for item in items], extra=[test_id[:400] for test_id in extra[:2_000]])
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
