@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import importlib
+import inspect
 import json
 import os
 import random
@@ -46,19 +48,31 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
+# Ranks are forks: what is loaded here is loaded once, and `_settle` keeps them from looking through it again.
+gc.disable()
+
 _METERS = ("gc", "linecache", "multiprocessing", "resource", "socket", "statistics", "subprocess", "threading", "time")
 _METERS += ("tracemalloc", "weakref")
+# What pytest loads when it is configured, and when it shows the first failure.
+_LATE = ("_pytest._argcomplete", "encodings.unicode_escape", "getpass", "pdb", "pwd", "readline")
 
 
 def _preload() -> None:
     """Loads what measures and pytest's own plugins once: each rank finds them loaded, as the standard library has them."""
     for name in _METERS:
         importlib.import_module(name)
-    for name in getattr(_pytest.config, "default_plugins", ()):
+    for name in (*(f"_pytest.{plugin}" for plugin in getattr(_pytest.config, "default_plugins", ())), *_LATE):
         try:
-            importlib.import_module(f"_pytest.{name}")
+            importlib.import_module(name)
         except ImportError:
             continue
+
+
+def _settle() -> None:
+    """Spares each rank work over what is loaded by now: pytest collects garbage five times as it ends."""
+    inspect.getmodule(compile("", "<none>", "exec"))  # fills the table of modules by file that tracebacks are shown with
+    gc.freeze()
+    gc.enable()
 
 
 _FIRST_PORT = 20_000
@@ -330,6 +344,7 @@ class _Launch:
 
 def _main() -> int:
     _preload()
+    _settle()
     spec, commands = _read_spec()
     _close_others({0, 1, 2, spec["control"], *(fd for fds in spec["fds"] for fd in fds)})
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
