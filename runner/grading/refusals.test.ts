@@ -127,3 +127,37 @@ describe("whatever a patch holds", () => {
     expect(graded).toBeGreaterThan(10);
   }, 120_000);
 });
+
+describe("a patch by an honest author", () => {
+  const added = (at: string): string =>
+    `${header(at)}new file mode 100644\n--- /dev/null\n+++ b/${at}\n@@ -0,0 +1 @@\n+x = 1\n`;
+  const prepare = async (of: LoadedTask, patch: string) => {
+    const prepared = await prepareWorkspace(of, Buffer.from(patch), await mkdtemp(join(scratch, "work-")), ["types"]);
+    return "code" in prepared ? prepared.code : null;
+  };
+
+  it("may give a file a name that differs in case only", async () => {
+    const renamed = `${header("lib/Core.py")}`.replace("a/lib/Core.py", "a/lib/core.py");
+    const patch = `${renamed}similarity index 100%\nrename from lib/core.py\nrename to lib/Core.py\n`;
+    expect(await prepare(task, patch)).toBeNull();
+    expect(await prepare(task, added("lib/Core.py"))).toBe("patch.case");
+  });
+
+  it("may name a module of a package as Python names one of its own, also where tests stand in the package", async () => {
+    const { task: inside, remove } = await writeTinyTask({
+      base: { ...base, "core/__init__.py": "", "core/tests/__init__.py": "", "plain/core.py": "" },
+      tests: { "core/tests/test_it.py": officialTest, "plain/tests/test_it.py": officialTest },
+      groups: [{ id: "official" }],
+      ids: {
+        "core/tests/test_it.py::test_it": { group: "official" },
+        "plain/tests/test_it.py::test_it": { group: "official" },
+      },
+    });
+    expect(await prepare(inside, added("core/types.py"))).toBeNull();
+    expect(await prepare(inside, added("types.py"))).toBe("patch.harness-file");
+    expect(await prepare(inside, added("plain/types.py"))).toBe("patch.harness-file");
+    const gone = `${header("core/__init__.py")}deleted file mode 100644\nindex e69de29..0000000\n`;
+    expect(await prepare(inside, `${gone}${added("core/types.py")}`)).toBe("patch.harness-file");
+    await remove();
+  });
+});

@@ -68,13 +68,32 @@ function topLevelModule({ path, mode }: Change, importRoots: ReadonlySet<string>
   return ext === ".py" || ext === ".so" ? name.replace(/\..*$/, "") : null;
 }
 
-/** The repository's root, and the folders of official tests, which pytest puts on the import path. */
-function importRootsOf(task: LoadedTask): Set<string> {
+/**
+ * The repository's root, and the folders of official tests and above, which pytest puts on the import path. Of a package
+ * it puts the folder there that the package stands in, so that a package's own modules stand for nothing else.
+ */
+function importRootsOf(task: LoadedTask, paths: ReadonlySet<string>): Set<string> {
   const roots = new Set([""]);
-  for (const { path } of task.officialFiles) {
-    for (let dir = posix.dirname(path); dir !== "."; dir = posix.dirname(dir)) roots.add(dir);
+  const official = new Set(task.officialFiles.map(({ path }) => path));
+  for (const path of official) {
+    for (let dir = posix.dirname(path); dir !== "."; dir = posix.dirname(dir)) {
+      const init = `${dir}/__init__.py`;
+      if (!paths.has(init) && !official.has(init)) roots.add(dir);
+    }
   }
   return roots;
+}
+
+/** Paths of the checkout that is graded: what is protected is as the base has it. */
+function pathsAfter(basePaths: readonly string[], changes: readonly Change[], task: LoadedTask): Set<string> {
+  const { protectedPaths } = task.manifest.task;
+  const paths = new Set(basePaths.filter((path) => path !== ""));
+  for (const { path, after } of changes) {
+    if (isProtected(path, protectedPaths)) continue;
+    if (after === "A") paths.add(path);
+    else if (after === "D" && !isHarness(path) && !isGitFile(path)) paths.delete(path);
+  }
+  return paths;
 }
 
 export const reject = (code: string, message: string, evidence: readonly string[] = []): Rejection => ({
@@ -124,9 +143,9 @@ function inspectPath(path: string): Rejection | null {
 }
 
 /** Paths that differ in case or composition only are one file on some systems, and read as one everywhere. */
-function inspectCase(changes: readonly Change[], basePaths: readonly string[]): Rejection | null {
+function inspectCase(changes: readonly Change[], kept: Iterable<string>): Rejection | null {
   const known = new Map<string, string>();
-  for (const path of basePaths) for (const prefix of prefixesOf(path)) known.set(folded(prefix), prefix);
+  for (const path of kept) for (const prefix of prefixesOf(path)) known.set(folded(prefix), prefix);
   const bases = new Set(known.values());
   for (const { path, after } of changes) {
     if (after !== "A") continue;
@@ -204,17 +223,18 @@ export async function inspectChanges(
   if (changes.length > maxChanges) {
     return reject("patch.too-large", `the patch changes ${changes.length} files; the limit is ${maxChanges}`);
   }
-  const basePaths = (await gitOrThrow(dir, ["ls-tree", "-r", "-z", "--name-only", "HEAD"]))
-    .toString("utf8")
-    .split("\0");
+  const listed = await gitOrThrow(dir, ["ls-tree", "-r", "-z", "--name-only", "HEAD"]);
+  const basePaths = listed.toString("utf8").split("\0");
+  const after = pathsAfter(basePaths, changes, task);
+  const added = new Set(changes.filter((change) => change.after === "A").map(({ path }) => path));
   return (
     (await inspectEach(dir, changes, task.manifest.task.protectedPaths)) ??
     inspectCase(
       changes,
-      basePaths.filter((path) => path !== ""),
+      [...after].filter((path) => !added.has(path)),
     ) ??
     (await inspectLinks(dir, changes)) ??
-    inspectNames(changes, task, standardModules, basePaths)
+    inspectNames(changes, task, standardModules, basePaths, importRootsOf(task, after))
   );
 }
 
@@ -249,8 +269,8 @@ function inspectNames(
   task: LoadedTask,
   standardModules: ReadonlySet<string>,
   basePaths: readonly string[],
+  importRoots: ReadonlySet<string>,
 ): Rejection | null {
-  const importRoots = importRootsOf(task);
   const ofBase = (name: string): boolean =>
     basePaths.some((path) => path.startsWith(`${name}/`) || path === `${name}.py`);
   for (const change of changes) {
