@@ -210,12 +210,22 @@ async function execute(input: GradeInput, session: ExecutorSession, scratch: str
   } catch (error) {
     const known = storageError(error, scratch) ?? error;
     if (!(known instanceof InfraDevError) || known.code.startsWith("task.")) throw known;
-    const { code, message, remedy } = known.problem;
-    const reason = { code, message, evidence: remedy === undefined ? [] : [`remedy: ${remedy}`] };
-    return { workspace, record: null, ending: { status: "infra", reason } };
+    return { workspace, record: null, ending: { status: "infra", reason: hostReason(known, input.task) } };
   } finally {
     await meters?.close();
   }
+}
+
+/** Why nothing could be graded here. What hidden probes measure is nowhere shown. */
+function hostReason({ problem }: InfraDevError, { manifest }: LoadedTask): Result["reason"] {
+  const { code, message, remedy } = problem;
+  if (manifest.suite.probes === "hidden" && code === "resource.not-measured") {
+    const evidence = [
+      "remedy: see with `runner doctor` what this host has of what the meters of the task's limits need",
+    ];
+    return { code, message: "a limit of the task cannot be measured on this host", evidence };
+  }
+  return { code, message, evidence: remedy === undefined ? [] : [`remedy: ${remedy}`] };
 }
 
 /** A completed grading whose time ran out before every group had been launched is the candidate's time-out. */

@@ -347,18 +347,20 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
       probes: "hidden",
     });
     try {
-      const { result, payloadDir, sealedDir } = await gradeTask({
-        task: made.task,
-        suite: made.task.suite,
-        patch: await patchOf(base, { "lib/core.py": core({}) }),
-        candidate: tinyCandidate,
-        gradingId: randomUUID(),
-        attemptId: null,
-        lease: null,
-        executor: "bwrap",
-        workDir: join(scratch, randomUUID()),
-        runnerVersion: "test",
-      });
+      const gradeOn = async (executor: "bwrap" | "process") =>
+        await gradeTask({
+          task: made.task,
+          suite: made.task.suite,
+          patch: await patchOf(base, { "lib/core.py": core({}) }),
+          candidate: tinyCandidate,
+          gradingId: randomUUID(),
+          attemptId: null,
+          lease: null,
+          executor,
+          workDir: join(scratch, randomUUID()),
+          runnerVersion: "test",
+        });
+      const { result, payloadDir, sealedDir } = await gradeOn("bwrap");
       expect(result.tests[0]?.resources[0]).toMatchObject({ met: true, repeats: 2 });
       expect(result.launches.map(({ purpose }) => purpose)).toEqual([undefined, "profile", "profile"]);
       const shown = resultSchema.parse(JSON.parse(await readFile(join(payloadDir, "result.json"), "utf8")));
@@ -369,6 +371,9 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
       for (const launch of shown.launches) expect([launch.usage, launch.purpose]).toEqual([undefined, undefined]);
       expect(existsSync(join(payloadDir, "resources"))).toBe(false);
       expect(existsSync(join(sealedDir ?? "", "resources/launch-0/loopback.csv"))).toBe(true);
+      const refused = (await gradeOn("process")).result;
+      expect(refused.reason?.code).toBe("resource.not-measured");
+      expect(JSON.stringify(refused.reason)).not.toMatch(/network|bytes|transport/);
     } finally {
       await made.remove();
     }
