@@ -121,6 +121,8 @@ class Run {
   private readonly input: RunInput;
   private done = 0;
   private outputLeft = gradingOutputBytes;
+  /** What the host took for itself so far: looking at it, measuring, launches that it took away. No group's time. */
+  private hostMs = 0;
 
   constructor(input: RunInput) {
     this.input = input;
@@ -130,26 +132,26 @@ class Run {
   async group(group: Group): Promise<boolean> {
     const gpus = this.input.gpus?.uuids.length ?? 0;
     const tests = launchedTests(this.input.task.manifest.tests, gpus).filter((test) => test.group === group.id);
-    const groupEndMs = performance.now() + group.timeout_sec * 1000;
-    const deadlineMs = Math.min(groupEndMs, this.input.deadlineMs);
+    const groupEndMs = performance.now() + group.timeout_sec * 1000 - this.hostMs;
+    const deadline = (): number => Math.min(groupEndMs, this.input.deadlineMs) + this.hostMs;
     for (const unit of unitsOf(group, tests)) {
-      const left = await this.unit(group, unit, deadlineMs);
+      const left = await this.unit(group, unit, deadline);
       if (left === null) return false;
-      if (left > 0) this.noteUnlaunched(group, left, deadlineMs);
+      if (left > 0) this.noteUnlaunched(group, left, performance.now() >= deadline());
     }
     return true;
   }
 
   /** Launches a unit until each of its tests has an outcome. The number of those left, null where the grading ends. */
-  private async unit(group: Group, unit: readonly string[], deadlineMs: number): Promise<number | null> {
+  private async unit(group: Group, unit: readonly string[], deadline: () => number): Promise<number | null> {
     const { workspace, signal } = this.input;
     const suspects = new Set<string>();
     let pending = unit;
     let losses = 0;
     for (let relaunch = 0; pending.length > 0 && relaunch <= maxRelaunches; relaunch += 1) {
       if (signal?.aborted) return null;
-      if (performance.now() >= deadlineMs) break;
-      const result = await this.launch(group, pending, deadlineMs, {
+      if (performance.now() >= deadline()) break;
+      const result = await this.launch(group, pending, deadline(), {
         purpose: "verdict",
         workspace,
         relaunch,
@@ -157,6 +159,7 @@ class Run {
       });
       if (result.lost !== null) {
         losses += 1;
+        this.hostMs += result.launch.durationMs;
         this.noteLost(result.lost, suspects, losses);
       }
       if (this.record.infra !== null || this.record.tampered || signal?.aborted) return null;
@@ -174,9 +177,8 @@ class Run {
     this.record.infra ??= { message: `${losses} launches of one unit were lost`, evidence: [lost.message] };
   }
 
-  private noteUnlaunched(group: Group, left: number, deadlineMs: number): void {
-    const over = performance.now() >= deadlineMs;
-    if (over && deadlineMs === this.input.deadlineMs) this.record.timedOut = true;
+  private noteUnlaunched(group: Group, left: number, over: boolean): void {
+    if (over && performance.now() >= this.input.deadlineMs + this.hostMs) this.record.timedOut = true;
     const why = over ? "its time was over" : `of ${maxRelaunches} launches again of one unit, the most there are`;
     const message = `group ${group.id}: ${left} tests were not launched, since ${why}`;
     this.record.guard.findings.push({ code: "launch.bound", message });
@@ -283,7 +285,10 @@ class Run {
       tests: tests.length,
     });
     const watched = session.sandboxed ? null : await digestsOf(this.ownFiles());
+    const measuringMs = performance.now();
     const meter = await input.meters.begin(group, tests);
+    const launchedMs = performance.now();
+    this.hostMs += launchedMs - measuringMs;
     const launched = await runLaunch({
       index,
       group,
@@ -312,7 +317,7 @@ class Run {
         input.outputBytes,
         Math.max(leastOutputBytes, Math.floor(this.outputLeft / (2 * group.nproc))),
       ),
-      deadlineMs,
+      deadlineMs: deadlineMs + launchedMs - measuringMs,
       signal: input.signal,
       observer: meter.observer,
       suspects,
@@ -323,6 +328,7 @@ class Run {
         input.onProgress?.({ type: "test", launch: index, id, status, rank, done: Math.min(this.done, total), total });
       },
     });
+    const endedMs = performance.now();
     if (watched !== null) await this.compareFiles(watched, index);
     const measures = await meter.end(launched);
     const launch = {
@@ -334,6 +340,7 @@ class Run {
     const result: MeasuredLaunch = { ...launched, launch, measures };
     this.take(result, purpose);
     record.infra ??= reasonOf(await input.host.end());
+    this.hostMs += performance.now() - endedMs;
     input.onProgress?.({
       type: "launch-finished",
       launch: index,
