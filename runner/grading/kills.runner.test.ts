@@ -13,7 +13,7 @@ import { oneFile, outcomeOf, TinyGradings, tinyExecutor } from "./testing/tiny-g
 import { patchOf } from "./testing/tiny-task";
 
 /** The long form asks for 20 kills of each program of the system; a launch is killed five times as often. */
-const kills = Number(process.env["INFRADEV_KILLS"] ?? 4) * 5;
+const kills = Number(process.env["INFRADEV_KILLS"] ?? 2) * 5;
 const seed = Number(process.env["INFRADEV_SEED"] ?? Date.now() % 1_000_000);
 console.log(`kills: seed ${seed} (INFRADEV_SEED repeats it), ${kills} kills`);
 const random = generator(seed);
