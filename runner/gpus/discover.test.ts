@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { type FakeAnswer, FakeNvidiaSmi, fakeGpus, fakeUuid, topologyMatrix } from "../testing/fake-nvidia-smi";
 import { discoverGpus, type GpuInventory } from "./discover";
@@ -145,6 +148,23 @@ it("names what is wrong with a driver, and the remedy", async () => {
 
 it("does not wait for a driver that hangs", async () => {
   expect(await problem({ hangs: true }, 300)).toMatchObject({ code: "gpu.driver-silent" });
+});
+
+it("starts none beside one that cannot even be killed, and asks again once that is gone", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "stuck-nvidia-smi-"));
+  // What holds its output open outlives it, as it would itself inside of the driver.
+  const program = `#!/bin/sh\necho >> ${dir}/calls\nsleep 3 &\nexec sleep 600\n`;
+  await writeFile(join(dir, "nvidia-smi"), program, { mode: 0o755 });
+  const options = { env: { PATH: `${dir}:/usr/bin:/bin` }, timeoutMs: 300 };
+  const calls = async () => (await readFile(join(dir, "calls"), "utf8")).split("\n").length - 1;
+  for (const begun of [1, 1]) {
+    expect(await discoverGpus(options)).toMatchObject({ state: "failed", problem: { code: "gpu.driver-silent" } });
+    expect(await calls()).toBe(begun);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 2500));
+  await discoverGpus(options);
+  expect(await calls()).toBe(2);
+  await rm(dir, { recursive: true, force: true });
 });
 
 it("reads NVLink islands and NUMA nodes from the matrix", async () => {

@@ -77,9 +77,16 @@ function refusal(printed: string): Discovery {
 
 type Answer = { code: number | null; stdout: string; stderr: string; silent: boolean };
 
+const noAnswer: Answer = { code: null, stdout: "", stderr: "", silent: true };
+
+/** Where nvidia-smi waits inside of the driver and does not end: none is started beside it, or each look leaves one. */
+const stuck = new Set<string>();
+
 async function ask(args: readonly string[], options: DiscoverOptions): Promise<Answer> {
   const timeoutMs = options.timeoutMs ?? defaults.timeoutMs;
   const { env } = options;
+  const driver = env?.PATH ?? "";
+  if (stuck.has(driver)) return noAnswer;
   const run = capture("nvidia-smi", args, { timeoutMs, ...(env === undefined ? {} : { env }) });
   let timer: NodeJS.Timeout | undefined;
   // A process that waits inside of the driver cannot even be killed: its end is not waited for.
@@ -88,7 +95,12 @@ async function ask(args: readonly string[], options: DiscoverOptions): Promise<A
   });
   const startedMs = performance.now();
   const ended = await Promise.race([run, late]).finally(() => clearTimeout(timer));
-  if (ended === null) return { code: null, stdout: "", stderr: "", silent: true };
+  if (ended === null) {
+    stuck.add(driver);
+    const back = () => stuck.delete(driver);
+    run.then(back, back);
+    return noAnswer;
+  }
   const silent = ended.signal === "SIGKILL" && performance.now() - startedMs >= timeoutMs;
   return { ...ended, silent };
 }

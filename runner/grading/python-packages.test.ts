@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -75,6 +75,16 @@ describe("an environment", () => {
   });
   afterAll(async () => {
     await rm(scratch, { recursive: true, force: true });
+  });
+
+  test("is not waited for where a lock was left that nobody wrote into", { timeout: 60_000 }, async () => {
+    const folder = join(scratch, "python-left");
+    await writeFile(`${folder}.lock`, "");
+    const before = Date.now() / 1000 - 60;
+    await utimes(`${folder}.lock`, before, before);
+    const base = { executable: "/bin/false", version: "3.12.0" };
+    const made = makeEnvironment({ folder, packages: ["iniconfig"], base, hasGpu: false, variables: {} });
+    await expect(made).rejects.toMatchObject({ code: "python.no-venv" });
   });
 
   test("where a base does not start, it is not made, and the lock is free again", { timeout: 60_000 }, async () => {

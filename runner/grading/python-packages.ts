@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, open, readFile, rm, statfs, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { arch, platform } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -86,6 +86,8 @@ export const completeMark = "infradev-complete";
 const gib = 1024 ** 3;
 const installMinutes = 40;
 const lockWaitMs = 500;
+/** A lock is written as it is made: one that stays empty is of a process that ended between the two. */
+const unwrittenMs = 10_000;
 
 export type EnvironmentRequest = {
   /** Where the environment is to stand. */
@@ -237,7 +239,7 @@ async function lockFolder(path: string, onProgress?: (text: string) => void): Pr
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
     const holder = await readFile(path, "utf8").catch(() => "");
-    if (isAbandoned(holder) === true) {
+    if (isAbandoned(holder) === true || (holder === "" && (await isOlderThan(path, unwrittenMs)))) {
       // Only what was read is removed: another process may have taken the lock over meanwhile
       if ((await readFile(path, "utf8").catch(() => "")) === holder) await rm(path, { force: true });
       continue;
@@ -247,5 +249,10 @@ async function lockFolder(path: string, onProgress?: (text: string) => void): Pr
     await sleep(lockWaitMs);
   }
 }
+
+const isOlderThan = async (path: string, ageMs: number): Promise<boolean> => {
+  const found = await stat(path).catch(() => null);
+  return found !== null && Date.now() - found.mtimeMs > ageMs;
+};
 
 const lastLine = (text: string): string => text.trim().split("\n").at(-1) || "no message";

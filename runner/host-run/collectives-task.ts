@@ -4,7 +4,7 @@ import { type LoadedTask, loadTask } from "../suites/load";
 import { sealTask } from "../suites/seal";
 
 /** Elements of the tensors whose transfer is measured: float32, 64 MiB. */
-export const measuredElements = 16 * 1024 * 1024;
+const measuredElements = 16 * 1024 * 1024;
 const bytes = measuredElements * 4;
 /** Bytes that both ranks send together, by the algorithms' lower bound for two ranks. */
 export const theoreticalBytes: Readonly<Record<string, number>> = {

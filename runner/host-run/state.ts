@@ -11,7 +11,7 @@ import { serializeEnvelope, signEnvelope, type VerificationKey, verifyEnvelope }
 import type { Signer } from "@/lib/evidence/keys";
 
 /** What a host run saw beside the gate's reports: the self-test, and the runner's overhead. Signed, one per run. */
-export const hostRunSchema = z.object({
+const hostRunSchema = z.object({
   format: z.literal("infradev-host-run/1"),
   runnerVersion: z.string(),
   executor: z.enum(executors),
@@ -73,7 +73,7 @@ export const hostRunSchema = z.object({
 });
 export type HostRun = z.infer<typeof hostRunSchema>;
 
-export const hostRunPayloadType = "application/vnd.infradev.host-run+json";
+const hostRunPayloadType = "application/vnd.infradev.host-run+json";
 const envelopeSchema = dsseEnvelopeSchema.extend({ payloadType: z.literal(hostRunPayloadType) });
 
 /** Writes the report as a signed envelope, whole or not at all. */

@@ -31,7 +31,7 @@ function mutantsOf({ task, report }: TaskRow): string {
 }
 
 /** The longest row of gradings that left nothing of what was looked at after them, in the order of the reports. */
-export function cleanInARow(gradings: readonly GateGrading[]): number {
+function cleanInARow(gradings: readonly GateGrading[]): number {
   let longest = 0;
   let current = 0;
   for (const { leftovers } of gradings) {

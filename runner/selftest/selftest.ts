@@ -24,7 +24,7 @@ import { writeTinyTask } from "./tiny-task";
  * the patch. `passed`: the exploit got what it wanted. `not-applicable`: this host or executor lacks what it needs.
  */
 export type ExploitVerdict = "prevented" | "detected" | "passed" | "not-applicable";
-export type ExploitResult = {
+type ExploitResult = {
   name: string;
   family: Family;
   tries: string;
