@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { Guard, HostFacts, Launch, Result, RunLock } from "@/lib/contract/result";
 import type { Manifest } from "@/lib/contract/task";
 import { measuresDocument, sampleFiles } from "../resources/documents";
+import { profilerVariables } from "../resources/nccl";
 import type { MeasuredLaunch } from "../resources/settle";
 import { ctrfOf, junitOf } from "./documents";
 import { type Redactor, redactTexts } from "./redact";
@@ -82,6 +83,18 @@ function publicResult(result: Result, manifest: Manifest, guard: Guard, openExtr
   };
 }
 
+/** The replay inputs as anyone may see them: a profiler that a launch of hidden probes has tells what they measure. */
+function publicLock(runLock: RunLock, hidden: ReadonlySet<string>): RunLock {
+  const withoutProfiler = (env: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(env).filter(([name]) => !profilerVariables.includes(name)));
+  return {
+    ...runLock,
+    launches: runLock.launches.map((launch) =>
+      hidden.has(launch.group) ? { ...launch, env: withoutProfiler(launch.env) } : launch,
+    ),
+  };
+}
+
 /** Writes every file of a bundle's payload, and beside it what is sealed. */
 export async function writePayload(input: PayloadInput): Promise<void> {
   const { payloadDir, sealedDir, result, manifest, redact } = input;
@@ -94,7 +107,7 @@ export async function writePayload(input: PayloadInput): Promise<void> {
   const shown = publicResult(whole, manifest, guard, new Set(extraIdsOf(open.flatMap(({ extra }) => extra))));
   await put(payloadDir, "result.json", plain(shown));
   await put(payloadDir, "manifest.json", plain(manifest));
-  await put(payloadDir, "run.lock.json", json(input.runLock));
+  await put(payloadDir, "run.lock.json", json(publicLock(input.runLock, hidden)));
   await put(payloadDir, "patch.diff", input.patch);
   await put(payloadDir, "host.json", json(input.host));
   await put(payloadDir, "tests.ctrf.json", plain(ctrfOf(shown)));
@@ -102,6 +115,7 @@ export async function writePayload(input: PayloadInput): Promise<void> {
   if (sealedDir !== null) {
     await put(sealedDir, "result.json", plain(whole));
     await put(sealedDir, "guard.json", json(input.guard));
+    await put(sealedDir, "run.lock.json", json(input.runLock));
     await put(sealedDir, "tests.ctrf.json", plain(ctrfOf(whole)));
   }
   for (const [index, launched] of input.launches.entries()) {

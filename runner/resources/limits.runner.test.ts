@@ -331,6 +331,45 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
     }
   });
 
+  it("let no replay input show that a hidden probe has a profiler", async () => {
+    const made = await writeTinyTask({
+      base: profiled.base,
+      tests: { "probes/test_nccl.py": profiled.test },
+      groups: [{ id: "nccl", nproc: 2, isolation: "test" }],
+      ids: {
+        "probes/test_nccl.py::test_reduces": {
+          group: "nccl",
+          property: "resource.traffic",
+          limit: { resource: "reduced", unit: "bytes", value: 2500, meter: "nccl" },
+        },
+      },
+      probes: "hidden",
+    });
+    const plugin = join(scratch, "libnccl-profiler-hidden.so");
+    await writeFile(plugin, "");
+    process.env.NCCL_PROFILER_PLUGIN = plugin;
+    try {
+      const { result, payloadDir, sealedDir } = await gradeTask({
+        task: made.task,
+        suite: made.task.suite,
+        patch: await patchOf(profiled.base, { "lib/core.py": profiled.reduce(1) }),
+        candidate: tinyCandidate,
+        gradingId: randomUUID(),
+        attemptId: null,
+        lease: null,
+        executor: "bwrap",
+        workDir: join(scratch, randomUUID()),
+        runnerVersion: "test",
+      });
+      expect(result.summary.resolved).toBe(true);
+      expect(await readFile(join(payloadDir, "run.lock.json"), "utf8")).not.toMatch(/PROFILER|INSPECTOR/);
+      expect(await readFile(join(sealedDir ?? "", "run.lock.json"), "utf8")).toContain("NCCL_PROFILER_PLUGIN");
+    } finally {
+      delete process.env.NCCL_PROFILER_PLUGIN;
+      await made.remove();
+    }
+  });
+
   it("show nothing of what a hidden probe measured, beside its verdict", async () => {
     const id = "probes/test_traffic.py::test_sends_once";
     const made = await writeTinyTask({

@@ -54,6 +54,9 @@ export const profilerEnv = (path: string): Record<string, string> => ({
   NCCL_INSPECTOR_PROM_DUMP: "0",
 });
 
+/** Names of what `profilerEnv` sets. */
+export const profilerVariables: readonly string[] = Object.keys(profilerEnv(""));
+
 const count = z.number().int().nonnegative();
 const recordSchema = z.object({
   header: z.object({ id: z.string(), rank: count, n_ranks: count }),
