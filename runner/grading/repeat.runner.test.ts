@@ -12,7 +12,7 @@ import { tinyExecutor } from "./testing/tiny-gradings";
 import { tinyCandidate } from "./testing/tiny-task";
 
 /** Gradings of each patch; the long form, which raises the count of kills, raises this one too. */
-const repeats = process.env["INFRADEV_KILLS"] === undefined ? 3 : 10;
+const repeats = process.env["INFRADEV_KILLS"] === undefined ? 2 : 10;
 const taskDir = fileURLToPath(new URL("../suites/infradev-mini/tasks/sharded-weight-sync", import.meta.url));
 
 let scratch: string;
