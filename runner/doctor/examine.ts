@@ -52,7 +52,7 @@ async function examinePython(
   try {
     const found = await (installPytest ? ensurePython() : resolvePython());
     const python = ok(`${found.version} (${found.executable}, from ${found.source})`);
-    const torch = found.torch === null ? torchNote : ok(found.torch);
+    const torch = found.torch === null ? torchNote : await examineTorch(found);
     return { python, pytest: ok(found.pytest), torch, runtime: found };
   } catch (error) {
     if (!(error instanceof InfraDevError)) throw error;
@@ -62,6 +62,22 @@ async function examinePython(
     const pytest = aboutPytest ? finding : missing("no Python to look in", "install Python first");
     return { python, pytest, torch: torchNote, runtime: null };
   }
+}
+
+const bytecodeProbe = `
+import importlib.util, os
+folder = os.path.dirname(importlib.util.find_spec("torch").origin)
+print(folder if not os.path.isdir(os.path.join(folder, "__pycache__")) else "")`;
+
+/** Launches write no bytecode: where torch has none, every rank of every launch compiles it again. */
+async function examineTorch({ executable, torch }: PythonRuntime): Promise<Finding> {
+  const probed = await capture(executable, ["-s", "-c", bytecodeProbe], { timeoutMs: 30_000 }).catch(() => null);
+  const folder = probed?.stdout.trim() ?? "";
+  if (folder === "") return ok(torch ?? "");
+  return note(
+    `${torch}, without bytecode: each launch starts seconds later`,
+    `${executable} -m compileall -q ${folder}`,
+  );
 }
 
 async function examineBwrap(): Promise<Finding> {

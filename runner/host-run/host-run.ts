@@ -159,6 +159,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       untilMs: options.untilMs,
       maxGradings: options.steps.has("gate") ? Infinity : 0,
       parallel: gpus === 0 ? options.parallel : options.gpuParallel,
+      expectMs: longestOf(rows),
       untilRejected: options.untilRejected,
       ...(gpus === 0 ? {} : { watchHost: options.gpuParallel === 1 ? watchWhole : watchGpus }),
     });
@@ -204,6 +205,10 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   await save({});
   return { complete, rows, run };
 }
+
+/** A task that was never graded here may take as long as the longest grading of the others. */
+const longestOf = (rows: readonly TaskRow[]): number =>
+  Math.max(0, ...rows.flatMap(({ report }) => report.gradings.map(({ durationMs }) => durationMs)));
 
 async function watchWhole(uuids: readonly string[]): Promise<() => Promise<Leftovers>> {
   const before = await takeStock(uuids);

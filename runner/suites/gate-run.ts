@@ -135,6 +135,8 @@ export type GateOptions = {
   acquireGpus?: (count: number) => Promise<GpuGrant>;
   /** Gradings at once; one by default. */
   parallel?: number;
+  /** What a grading may take before one of this task was seen, for `untilMs`. */
+  expectMs?: number;
   /** Ends a mutant's grading with the first probe that rejects it, where host time is short. */
   untilRejected?: boolean;
   /** Gradings that this call makes at most. */
@@ -159,7 +161,7 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
   const open = items.filter(({ patch, repeat }) => !made.has(`${patch}#${repeat}`));
   const work = await mkdtemp(join(tmpdir(), `infradev-gate-${processOwner}-`));
   let writing: Promise<void> = Promise.resolve();
-  let longestMs = 0;
+  let longestMs = Math.max(options.expectMs ?? 0, ...report.gradings.map(({ durationMs }) => durationMs));
   let left = options.maxGradings ?? Number.POSITIVE_INFINITY;
   const worker = async (): Promise<void> => {
     for (let item = open.shift(); item !== undefined; item = open.shift()) {
