@@ -9,10 +9,12 @@ import { capture } from "../processes/capture";
 import { processOwner } from "../processes/owner";
 import { createControlGroup } from "./control-group";
 import type { ExecutorKind, ExecutorSession, LaunchRequest, Mount, PrepareOptions, RunningLaunch } from "./executor";
-import { startLaunchProcess } from "./launch-process";
+import { closeWithin, startLaunchProcess } from "./launch-process";
 import { launcherFolder } from "./python-folder";
 
 const sandboxRoot = "/grade";
+/** How long the kernel may take to end what a sandbox held: more than that takes only what waits inside of a driver. */
+const closedWithinMs = 60_000;
 const runnerMount: Mount = { hostPath: launcherFolder, name: "runner" };
 
 /** Files outside /usr that a dynamic linker or a C library reads; none tells who or where the host is. */
@@ -213,6 +215,7 @@ async function startSandbox(
     },
     privateNetwork: true,
   });
+  const exited = new Promise<void>((resolve) => launched.child.once("exit", () => resolve()));
   return {
     pid: launched.child.pid,
     release: launched.release,
@@ -222,10 +225,11 @@ async function startSandbox(
       else launched.tell(kind);
     },
     async wait() {
-      const ended = await launched.closed;
+      await exited;
+      const ended = await closeWithin(launched, closedWithinMs);
       const measured = (await group?.measure()) ?? { memoryPeakMb: null, outOfMemoryKills: null };
       await group?.remove();
-      return { ...ended, ...measured, clean: true };
+      return { ...ended, ...measured };
     },
   };
 }

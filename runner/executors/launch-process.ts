@@ -196,3 +196,24 @@ export async function startLaunchProcess(request: LaunchRequest, options: SpawnO
     closed,
   };
 }
+
+/** Whether a promise resolves in time. */
+export async function within(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), limitMs);
+  });
+  const first = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return first;
+}
+
+/** What a launch printed, once its streams are closed; where something still holds them after `limitMs`, what came so far. */
+export async function closeWithin(
+  { child, closed }: Pick<LaunchProcess, "child" | "closed">,
+  limitMs: number,
+): Promise<Pick<LaunchEnd, "outputs" | "launcherOutput" | "clean">> {
+  const clean = await within(closed, limitMs);
+  if (!clean) for (const stream of child.stdio) stream?.destroy();
+  return { ...(await closed), clean };
+}

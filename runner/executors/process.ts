@@ -3,12 +3,12 @@ import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { findDriverFiles } from "../gpus/driver-files";
 import type { ExecutorKind, ExecutorSession, LaunchRequest, Mount, PrepareOptions, RunningLaunch } from "./executor";
-import { startLaunchProcess } from "./launch-process";
+import { closeWithin, startLaunchProcess, within } from "./launch-process";
 import { launcherFolder } from "./python-folder";
 
 const markerVariable = "INFRADEV_LAUNCH";
 const endWithinMs = 2_000;
-const closeWithinMs = 5_000;
+const closedWithinMs = 5_000;
 
 /** No isolation: for development. Its results say that they were not sandboxed. */
 export const processExecutor: ExecutorKind = {
@@ -81,25 +81,13 @@ async function startProcess(python: string, request: LaunchRequest): Promise<Run
       let closed = await within(launched.closed, 200);
       let left = closed ? 0 : await killMarked(marker);
       for (let attempt = 0; attempt < 20 && (!closed || left > 0); attempt += 1) {
-        closed = await within(launched.closed, closeWithinMs / 20);
+        closed = await within(launched.closed, closedWithinMs / 20);
         left = await killMarked(marker);
       }
-      const clean = closed && left === 0;
-      if (!closed) for (const stream of launched.child.stdio) stream?.destroy();
-      const ended = await launched.closed;
-      return { ...ended, memoryPeakMb: null, outOfMemoryKills: null, clean };
+      const ended = await closeWithin(launched, 0);
+      return { ...ended, memoryPeakMb: null, outOfMemoryKills: null, clean: ended.clean && left === 0 };
     },
   };
-}
-
-async function within(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), limitMs);
-  });
-  const first = await Promise.race([promise.then(() => true), late]);
-  clearTimeout(timer);
-  return first;
 }
 
 function killGroup(pid: number | undefined): void {

@@ -188,7 +188,7 @@ def control(source: str, tests: list[str], dice: random.Random) -> tuple[str, di
     """The source with each of ``tests`` changed where that is possible, and how each was."""
     try:
         functions = _functions(ast.parse(source))
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError):
         return source, {}
     edits: list[tuple[int, int, ast.AST | list[ast.stmt], str, str]] = []
     changed: dict[str, str] = {}

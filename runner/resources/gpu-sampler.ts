@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Writable } from "node:stream";
+import { within } from "../executors/launch-process";
 import { launcherFolder } from "../executors/python-folder";
 
 export const gpuSampleEveryMs = 100;
@@ -153,9 +154,10 @@ export class GpuSampler {
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     child.stdin?.end();
-    const timer = setTimeout(() => child.kill("SIGKILL"), 2_000);
-    await ended;
-    clearTimeout(timer);
+    if (await within(ended, 2_000)) return;
+    child.kill("SIGKILL");
+    // One that waits inside of the driver does not even end so, and is not waited for.
+    if (!(await within(ended, 2_000))) child.unref();
   }
 
   private launch(): void {
