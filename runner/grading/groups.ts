@@ -21,7 +21,7 @@ import { digestsOf, type Workspace } from "./workspace";
 
 /** Beyond this many launches again of one unit its remaining tests stay not-run: each launch settles at least one. */
 const maxRelaunches = 64;
-/** Launches of one unit that may be lost to the host before the grading is the host's fault. */
+/** Launches of one unit in a row that may be lost to the host before the grading is the host's fault. */
 const maxLosses = 3;
 
 /** What all launches of a grading may leave behind together, so that a bundle stays within its limits. */
@@ -161,7 +161,7 @@ class Run {
         losses += 1;
         this.hostMs += result.launch.durationMs;
         this.noteLost(result.lost, suspects, losses);
-      }
+      } else losses = 0;
       if (this.record.infra !== null || this.record.tampered || signal?.aborted) return null;
       if (result.lost === null && result.remaining.length >= pending.length) break;
       pending = result.remaining;

@@ -104,6 +104,22 @@ def test_after():
   });
 });
 
+describe("a launcher", () => {
+  it("that the candidate ends in each of many tests is never the host's fault", async () => {
+    const names = ["one", "two", "three", "four", "five"];
+    const source = names
+      .map((name) => `from lib.core import value\n\n\ndef test_${name}():\n    value()\n`)
+      .join("\n\n");
+    const task = await tiny.task(oneFile(source, names, { nproc: 1 }));
+    const { result } = await tiny.grade(
+      task,
+      "import os\nimport time\n\n\ndef value():\n    os.kill(os.getppid(), 9)\n    time.sleep(9)\n",
+    );
+    expect(result.status).toBe("completed");
+    expect(statusesOf(result)).toEqual(names.map(() => "crashed"));
+  });
+});
+
 describe("what was finished", () => {
   it("stands where one rank stalls later, and only the rest is launched again", async () => {
     const source = `${head}def test_first():
