@@ -16,17 +16,28 @@ const end: LaunchEnd = {
 const exit = { event: "exit", time: 2, rank: 0, max_rss_kb: 1, user_s: 0, system_s: 0 } as const;
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A launch of one rank whose channels say what `play` lets them say. */
-function launchOf(play: (handlers: LaunchRequest["handlers"], emit: (event: object) => void) => Promise<void>) {
+type Emit = (event: object, rank?: number) => void;
+
+/** A launch whose channels say what `play` lets them say; of one rank where `group` does not say otherwise. */
+function launchOf(
+  play: (handlers: LaunchRequest["handlers"], emit: Emit) => Promise<void>,
+  group: Partial<LaunchInput["group"]> = {},
+  gated: boolean = false,
+) {
+  const nproc = group.nproc ?? 1;
   const session = {
     start: async ({ handlers, openings }: LaunchRequest) => {
-      const { key } = JSON.parse(openings[0] ?? "");
-      let seq = 0;
-      const emit = (event: object): void => {
+      const keys = openings.map((opening) => Buffer.from(JSON.parse(opening).key, "hex"));
+      const next = openings.map(() => 0);
+      const emit: Emit = (event, rank = 0) => {
+        const seq = next[rank] ?? 0;
         const body = JSON.stringify({ seq, time: 1, mono: 1, ...event });
-        const mac = createHmac("sha256", Buffer.from(key, "hex")).update(`${seq} `).update(body).digest("hex");
-        handlers.onEventLine(0, Buffer.from(`${mac.slice(0, 32)} ${body}`));
-        seq += 1;
+        const mac = createHmac("sha256", keys[rank] ?? "")
+          .update(`${seq} `)
+          .update(body)
+          .digest("hex");
+        handlers.onEventLine(rank, Buffer.from(`${mac.slice(0, 32)} ${body}`));
+        next[rank] = seq + 1;
       };
       return {
         pid: undefined,
@@ -41,7 +52,7 @@ function launchOf(play: (handlers: LaunchRequest["handlers"], emit: (event: obje
   } as unknown as ExecutorSession;
   const input: LaunchInput = {
     index: 0,
-    group: { id: "g", launcher: "pytest", nproc: 1, isolation: "group", timeout_sec: 60, test_timeout_sec: 30 },
+    group: { id: "g", launcher: "pytest", nproc, isolation: "group", timeout_sec: 60, test_timeout_sec: 30, ...group },
     tests: [id],
     session,
     mounts: [],
@@ -59,7 +70,7 @@ function launchOf(play: (handlers: LaunchRequest["handlers"], emit: (event: obje
     deadlineMs: performance.now() + 60_000,
     signal: undefined,
     onTestDone: () => undefined,
-    observer: new Observer({ nproc: 1, gated: false, onBoundary: () => undefined }),
+    observer: new Observer({ nproc, gated, onBoundary: () => undefined }),
     suspects: new Set(),
   };
   return runLaunch(input);
@@ -77,7 +88,7 @@ const report = (phase: string) => ({
   peak_rss_kb: 1,
 });
 
-function beginTest(handlers: LaunchRequest["handlers"], emit: (event: object) => void): void {
+function beginTest(handlers: LaunchRequest["handlers"], emit: Emit): void {
   handlers.onControl({ event: "ready", time: 1, port: 1 });
   emit({ event: "session_start", python: "3", pytest: "9" });
   emit({ event: "collected", ids: [id], extra: [] });
@@ -112,4 +123,38 @@ it("calls a test crashed whose rank ended within it, however soon the launch end
     expect(lost).toBeNull();
     expect(outcomes.get(id)?.map(({ outcome }) => outcome.status)).toEqual(["crashed"]);
   }
+});
+
+it("takes none of a test's time for waiting until other ranks come to a measured call", async () => {
+  const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  const begin = (emit: Emit, rank: number): void => {
+    emit({ event: "session_start", python: "3", pytest: "9" }, rank);
+    emit({ event: "collected", ids: [id], extra: [] }, rank);
+  };
+  const { outcomes, launch } = await launchOf(
+    async (handlers, emit) => {
+      handlers.onControl({ event: "ready", time: 1, port: 1 });
+      for (const rank of [0, 1]) begin(emit, rank);
+      for (const [rank, waits] of [
+        [0, 900],
+        [1, 0],
+      ] as const) {
+        emit({ event: "test_start", id }, rank);
+        emit(report("setup"), rank);
+        emit({ event: "call_start", id }, rank);
+        await sleep(waits);
+      }
+      await sleep(200);
+      for (const rank of [0, 1]) {
+        for (const phase of ["call", "teardown"]) emit(report(phase), rank);
+        emit({ event: "session_finish", exitstatus: 0 }, rank);
+        handlers.onControl({ ...exit, rank, code: 0, signal: null });
+      }
+      handlers.onControl({ event: "end", time: 3 });
+    },
+    { launcher: "script", nproc: 2, test_timeout_sec: 0.6 },
+    true,
+  );
+  expect(launch.killed).toBeNull();
+  expect(outcomes.get(id)?.map(({ outcome }) => outcome.status)).toEqual(["passed", "passed"]);
 });

@@ -28,6 +28,7 @@ class Watch {
   private readonly streams: EventStream[];
   private readonly ranks: RankRecord[];
   private readonly startedMs = performance.now();
+  private watchedMs = this.startedMs;
   private readonly startedAt = new Date();
   private readonly announced = new Set<string>();
   private readonly killedByUs = new Set<number>();
@@ -190,6 +191,8 @@ class Watch {
   /** Looks at every rank and ends the launch where one hangs, was lost, or the time is over. */
   private watch(): void {
     const now = performance.now();
+    const passedMs = now - this.watchedMs;
+    this.watchedMs = now;
     if (this.kill !== null) return;
     const alive = this.ranks.filter((record) => record.exit === null);
     if (alive.length === 0) {
@@ -207,16 +210,21 @@ class Watch {
       this.end("group-timeout");
       return;
     }
-    this.endOverdue(alive, now);
+    this.endOverdue(alive, now, passedMs);
   }
 
-  private endOverdue(alive: readonly RankRecord[], now: number): void {
+  private endOverdue(alive: readonly RankRecord[], now: number, passedMs: number): void {
     const limitMs = this.input.group.test_timeout_sec * 1000;
     let earliest: { record: RankRecord; sinceMs: number } | null = null;
     for (const record of alive) {
       const sinceMs = record.open?.sinceMs ?? (record.collected === null ? this.startedMs : record.lastEventMs);
       const allowedMs = record.open ? limitMs : limitMs + startAllowanceMs;
-      if (record.waiting || this.input.observer.isWaiting(record.rank)) continue;
+      if (record.waiting) continue;
+      if (this.input.observer.isWaiting(record.rank)) {
+        // Kept from its call, it loses none of its time.
+        if (record.open !== null) record.open.sinceMs += passedMs;
+        continue;
+      }
       const overdue = record.sessionFinished ? now - record.lastEventMs > exitGraceMs : now - sinceMs > allowedMs;
       if (overdue && (earliest === null || sinceMs < earliest.sinceMs)) earliest = { record, sinceMs };
     }
