@@ -22,7 +22,6 @@ import { measuredAmong, outsideLimitsOf } from "../resources/limits";
 import { Meters } from "../resources/meters";
 import { usageOf } from "../resources/settle";
 import type { LoadedTask } from "../suites/load";
-import { readReferencePatch } from "../suites/reference";
 import { launchedTests, type RunInput, type RunRecord, runGroups } from "./groups";
 import { startGuardian, sweepLeftovers } from "./guardian";
 import { collectHostFacts } from "./host";
@@ -34,6 +33,7 @@ import { evidenceOf, extraIdsOf, writePayload } from "./payload";
 import type { ProgressEvent } from "./progress";
 import { ensurePython, type PythonRuntime } from "./python-runtime";
 import { createRedactor, redactTexts } from "./redact";
+import { referenceWorkspaces } from "./reference-workspaces";
 import { environmentLimits, timeLimitSec } from "./task-limits";
 import { prepareWorkspace, type Workspace } from "./workspace";
 
@@ -234,33 +234,6 @@ async function withTimeLimit(ending: Ending, record: RunRecord, task: LoadedTask
   const message = `the grading ran out of its time, ${await timeLimitSec(task)} s for all groups`;
   const evidence = evidenceOf(record.guard.findings.filter(({ code }) => code === "launch.bound"));
   return { status: "candidate-timeout", reason: { code: "grading.timeout", message, evidence } };
-}
-
-/** Checkouts of base and gold with the same tests laid over them, each made when it is first asked for. */
-function referenceWorkspaces(task: LoadedTask, scratch: string, session: ExecutorSession) {
-  const made = new Map<string, Promise<Workspace>>();
-  const make = async (name: "base" | "gold"): Promise<Workspace> => {
-    const patch = await readReferencePatch(task, name === "base" ? "nop" : "gold");
-    const prepared = await prepareWorkspace(
-      task,
-      patch,
-      join(scratch, `reference-${name}`),
-      session.python.standardModules,
-    );
-    if (!("code" in prepared)) return prepared;
-    throw new InfraDevError("internal", {
-      code: "task.reference-rejected",
-      message: `the task's ${name} cannot be laid out: ${prepared.message}`,
-      where: task.dir,
-      rule: "a limit relative to base or gold needs a reference that applies",
-      remedy: "run `runner task check` and mend the task",
-    });
-  };
-  return (name: "base" | "gold"): Promise<Workspace> => {
-    const workspace = made.get(name) ?? make(name);
-    made.set(name, workspace);
-    return workspace;
-  };
 }
 
 /** A test with what it took in the launch that decided it. */

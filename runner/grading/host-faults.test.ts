@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { InfraDevError } from "@/lib/contract/errors";
 import type { FailureDetail } from "@/lib/contract/result";
 import type { ManifestTest } from "@/lib/contract/task";
 import type { Gpu } from "../gpus/discover";
@@ -185,7 +186,8 @@ describe("a control run of gold", () => {
     const suspects = suspectsOf([test("a")], outcomes);
     const failing = (error: Error) =>
       controlByGold({ suspects, probesHidden: false, hasPassed, runGold: () => Promise.reject(error) });
-    expect(await failing(Object.assign(new Error("no file"), { code: "ENOENT" }))).toBeNull();
+    const absent = new InfraDevError("unavailable", { code: "task.reference-absent", message: "no gold" });
+    expect(await failing(absent)).toBeNull();
     await expect(failing(new Error("a defect"))).rejects.toThrow("a defect");
   });
 });

@@ -243,10 +243,7 @@ export type ControlInput = {
 };
 
 /** No gold stands here (a suite may be given out without its solutions), or none that can be laid out. */
-const isWithoutGold = (error: unknown): boolean =>
-  error instanceof InfraDevError
-    ? error.code.startsWith("task.")
-    : (error as NodeJS.ErrnoException | null)?.code === "ENOENT";
+const isWithoutGold = (error: unknown): boolean => error instanceof InfraDevError && error.code.startsWith("task.");
 
 const firstLine = (text: string): string => (text.split("\n").find((line) => line.trim() !== "") ?? "").slice(0, 300);
 
