@@ -344,8 +344,9 @@ class _Launch:
 
 def _main() -> int:
     _preload()
-    _settle()
     spec, commands = _read_spec()
+    infradev_report.compile_ahead(arg for arg in spec["args"] if arg.endswith(".py") and os.path.isabs(arg))
+    _settle()
     _close_others({0, 1, 2, spec["control"], *(fd for fds in spec["fds"] for fd in fds)})
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _prctl(_PR_SET_DUMPABLE, 0)

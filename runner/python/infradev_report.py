@@ -25,6 +25,7 @@ import inspect
 import json
 import math
 import os
+import pathlib
 import resource as _rusage
 import sys
 import time
@@ -230,7 +231,7 @@ class _Session:
                 continue
             path = str(item.path)
             if path not in compiled:
-                compiled[path] = _codes_on_disk(item.path, config)
+                compiled[path] = _codes_ahead.get(path) or _codes_on_disk(item.path, config)
                 for found in _functions_of(vars(item.module)):
                     if found.__code__.co_filename == path:
                         self._codes[found] = found.__code__
@@ -300,6 +301,17 @@ def _functions_of(namespace) -> list[types.FunctionType]:
             members = [getattr(member, "__func__", member) for member in vars(value).values()]
             found.extend(member for member in members if isinstance(member, types.FunctionType))
     return found
+
+
+_codes_ahead: dict[str, frozenset] = {}
+
+
+def compile_ahead(paths) -> None:
+    """Compiles test files once for all ranks, in the launcher, which never loads anything of the candidate."""
+    for path in paths:
+        codes = _codes_on_disk(pathlib.Path(path), None)
+        if codes is not None:
+            _codes_ahead[path] = codes
 
 
 def _codes_on_disk(path, config) -> frozenset | None:
