@@ -215,14 +215,12 @@ _pytest.reports.TestReport.from_item_and_call = classmethod(forged)`;
   });
 
   test("that silences the reports of failures was tampering", async () => {
-    // Silent from their starts on, the ranks are waited for: 18 s, in the long form only.
-    const silenced = process.env.INFRADEV_LONG === "1" ? "" : 'event != "report" or';
     const silence = `import infradev_report
 original = infradev_report._Session.emit
 def emit(self, event, **fields):
     if event == "report":
         fields.update(outcome="passed", exception=None, message=None)
-    if ${silenced} not str(fields.get("id", "")).startswith("guard/"):
+    if not str(fields.get("id", "")).startswith("guard/"):
         original(self, event, **fields)
 infradev_report._Session.emit = emit`;
     const result = await grade(executor, candidate({ top: silence, first: "return 0" }));

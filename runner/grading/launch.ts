@@ -16,6 +16,8 @@ const lostGraceMs = 10_000;
 const exitGraceMs = 10_000;
 /** How long stacks and dumps may take; a launcher that does not answer any more is not waited for. */
 const dumpWithinMs = 8_000;
+/** A rank that was tampered with and says nothing between its tests any more is not waited for: its outcomes are none. */
+const tamperedSilenceMs = 2_000;
 const tickMs = 50;
 
 /** Runs one launch to its end, watching each rank's events, and says what each test did on each rank. */
@@ -217,8 +219,10 @@ class Watch {
     const limitMs = this.input.group.test_timeout_sec * 1000;
     let earliest: { record: RankRecord; sinceMs: number } | null = null;
     for (const record of alive) {
-      const sinceMs = record.open?.sinceMs ?? (record.collected === null ? this.startedMs : record.lastEventMs);
-      const allowedMs = record.open ? limitMs : limitMs + startAllowanceMs;
+      const silent = record.open === null && record.integrity.length > 0;
+      const loading = record.collected === null && !silent;
+      const sinceMs = record.open?.sinceMs ?? (loading ? this.startedMs : record.lastEventMs);
+      const allowedMs = silent ? tamperedSilenceMs : record.open ? limitMs : limitMs + startAllowanceMs;
       if (record.waiting) continue;
       if (this.input.observer.isWaiting(record.rank)) {
         // Kept from its call, it loses none of its time.
