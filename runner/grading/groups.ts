@@ -15,7 +15,7 @@ import { createFrameMapper } from "./frames";
 import { controlByGold, type HostWatch, reasonOf, suspectsOf } from "./host-faults";
 import { runLaunch, type TimedOutcome } from "./launch";
 import { argumentsOf, commandOf, environmentOf } from "./launch-plan";
-import { type LostLaunch, whileLoading } from "./launch-record";
+import { type LostLaunch, noteSuspects } from "./launch-record";
 import type { ProgressEvent } from "./progress";
 import { digestsOf, type Workspace } from "./workspace";
 
@@ -169,10 +169,9 @@ class Run {
     return pending.length;
   }
 
-  /** A launch that the host took away is made again, a few times; what was under way in it is watched from then on. */
+  /** A launch that the host took away is made again, a few times. */
   private noteLost(lost: LostLaunch, suspects: Set<string>, losses: number): void {
-    for (const id of lost.underWay) suspects.add(id);
-    if (lost.loaded && lost.underWay.length === 0) suspects.add(whileLoading);
+    noteSuspects(lost, suspects);
     if (losses <= maxLosses) return;
     this.record.infra ??= { message: `${losses} launches of one unit were lost`, evidence: [lost.message] };
   }
@@ -212,11 +211,13 @@ class Run {
       launch: async (group, tests, purpose, reference) => {
         if (input.signal?.aborted) return null;
         const workspace = reference === null ? input.workspace : await input.reference(reference);
+        const suspects = new Set<string>();
         for (let losses = 0; ; losses += 1) {
           const deadlineMs = performance.now() + group.timeout_sec * 1000;
-          const result = await this.launch(group, tests, deadlineMs, { purpose, workspace });
+          const result = await this.launch(group, tests, deadlineMs, { purpose, workspace, suspects });
           if (record.infra !== null || record.tampered || input.signal?.aborted) return null;
           if (result.lost === null || losses >= maxLosses) return result;
+          noteSuspects(result.lost, suspects);
         }
       },
     });

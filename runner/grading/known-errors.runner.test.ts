@@ -118,6 +118,32 @@ describe("a launcher", () => {
     expect(result.status).toBe("completed");
     expect(statusesOf(result)).toEqual(names.map(() => "crashed"));
   });
+
+  it("that the candidate ends in launches that measure is no fault of the host's either", async () => {
+    const source = "from lib.core import value\n\n\ndef test_one():\n    value(1)\n\n\ndef test_two():\n    value(2)\n";
+    const spec = oneFile(source, ["one", "two"], { nproc: 1 });
+    const limit = { resource: "memory", unit: "MiB", value: 100_000, meter: "host-memory" as const, repeats: 2 };
+    const task = await tiny.task({
+      ...spec,
+      ids: { ...spec.ids, [idOf("two")]: { group: "official", property: "resource.memory", limit } },
+    });
+    // Alone, as it is measured, the second test finds no first one before it.
+    const core = `import os
+import time
+
+seen = []
+
+
+def value(number):
+    if number == 2 and not seen:
+        os.kill(os.getppid(), 9)
+        time.sleep(9)
+    seen.append(number)
+`;
+    const { result } = await tiny.grade(task, core);
+    expect(result.reason).toBeNull();
+    expect(statusesOf(result)).toEqual(["passed", "crashed"]);
+  });
 });
 
 describe("what was finished", () => {

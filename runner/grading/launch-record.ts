@@ -70,6 +70,12 @@ export const whileLoading = "";
 /** A launch to be made again: what was under way in it. `loaded`: some code of the candidate had been loaded. */
 export type LostLaunch = { message: string; underWay: string[]; loaded: boolean };
 
+/** What was under way in a launch that was lost is watched from then on. */
+export function noteSuspects(lost: LostLaunch, suspects: Set<string>): void {
+  for (const id of lost.underWay) suspects.add(id);
+  if (lost.loaded && lost.underWay.length === 0) suspects.add(whileLoading);
+}
+
 export type Kill = { reason: NonNullable<Launch["killed"]>; atMs: number; atS: number; sent: boolean };
 /** The test that a launch was ended for, on the rank where it was seen. */
 export type Culprit = { ids: string[]; rank: number; kind: "crashed" | "hung"; collecting: boolean };
