@@ -22,7 +22,10 @@ beforeAll(async () => {
   await mkdir(join(dir, "tmp"));
   taskDir = (await writeTinyTask(join(dir, "work"))).dir;
   await writeFile(join(dir, "good.patch"), patchOf({ [answerPath]: honestAnswer }));
-  await writeFile(join(dir, "hang.patch"), patchBytes(exploits.find((each) => each.name === "hangs-deaf") ?? { patch: {} }));
+  await writeFile(
+    join(dir, "hang.patch"),
+    patchBytes(exploits.find((each) => each.name === "hangs-deaf") ?? { patch: {} }),
+  );
 }, 120_000);
 afterAll(() => rm(dir, { recursive: true }));
 
