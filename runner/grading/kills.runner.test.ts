@@ -12,8 +12,8 @@ import { launchBelow, remainsOf } from "./testing/host-remains";
 import { oneFile, outcomeOf, TinyGradings, tinyExecutor } from "./testing/tiny-gradings";
 import { patchOf } from "./testing/tiny-task";
 
-/** The long form asks for 20 kills of each program of the system; a launch is killed five times as often. */
-const kills = Number(process.env["INFRADEV_KILLS"] ?? 2) * 5;
+/** Twenty; the long form asks for 20 kills of each program of the system, and kills a launch five times as often. */
+const kills = Number(process.env["INFRADEV_KILLS"] ?? 4) * 5;
 const seed = Number(process.env["INFRADEV_SEED"] ?? Date.now() % 1_000_000);
 console.log(`kills: seed ${seed} (INFRADEV_SEED repeats it), ${kills} kills`);
 const random = generator(seed);
