@@ -4,7 +4,7 @@ import type { BoardView } from "@/lib/prepare/board-view";
 import { getBoard, listSuites, type SuiteListItem } from "@/lib/server/readers";
 
 /** Suites in their order, each with its versions. */
-function choicesOf(suites: readonly SuiteListItem[]): SuiteChoice[] {
+export function choicesOf(suites: readonly SuiteListItem[]): SuiteChoice[] {
   return suites.flatMap((newest, index) => {
     const isFirst = suites.findIndex(({ slug }) => slug === newest.slug) === index;
     const versions = suites.filter(({ slug }) => slug === newest.slug);

@@ -6,6 +6,7 @@ import { formatDay } from "@/lib/format/times";
 import { type BoardColumn, columnsOf } from "@/lib/prepare/board-columns";
 import { type BoardView, firstDirection, type SortKey, sortRows, viewHref } from "@/lib/prepare/board-view";
 import { categoryLabels } from "@/lib/prepare/labels";
+import { taskListHref } from "@/lib/prepare/task-list-view";
 import { ShareBar } from "./share-bar";
 import { TaskStrip } from "./task-strip";
 
@@ -86,7 +87,7 @@ export function NoteMarks({ board, row }: { board: Board; row: BoardRow }) {
 export const noteMark = (index: number) => String.fromCharCode(97 + Math.max(0, index));
 
 /** What drives the model: agent, its version and reasoning effort, as far as the row states them. */
-export function entryLine(row: BoardRow): string {
+export function entryLine(row: Pick<BoardRow, "entry">): string {
   const agent = row.entry.agent
     ? [row.entry.agent, row.entry.agentVersion].filter(Boolean).join(" ")
     : row.entry.kind === "reference"
@@ -153,7 +154,7 @@ function Row({
         );
       })}
       <Cell label="Tasks" className={row.tasks ? "tasks" : "tasks counted"}>
-        <TaskStrip row={row} />
+        <TaskStrip row={row} href={taskListHref({ suite: board.suite.slug, version: board.suite.version })} />
       </Cell>
       {columns.map((column) => (
         <Cell

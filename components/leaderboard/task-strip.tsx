@@ -97,14 +97,18 @@ function CountStrip({ row }: { row: BoardRow }) {
   );
 }
 
-/** A row's task strip; counts per category where the row has no per-task data. */
-export function TaskStrip({ row }: { row: BoardRow }) {
+/** A row's task strip, which leads to the tasks; counts per category where the row has no per-task data. */
+export function TaskStrip({ row, href }: { row: BoardRow; href: string }) {
   const { tasks } = row;
   if (!tasks) return row.byCategory.length > 0 ? <CountStrip row={row} /> : null;
   const groups = row.byCategory
     .map(({ category }) => ({ category, cells: tasks.filter((cell) => cell.category === category) }))
     .filter((group) => group.cells.length > 0);
-  return <VerdictStrip groups={groups} />;
+  return (
+    <a href={href} className="strip-link" title="Tasks of this suite">
+      <VerdictStrip groups={groups} />
+    </a>
+  );
 }
 
 /** The hatch that count strips are filled with; stands once on a page. */

@@ -8,6 +8,7 @@ import { verdictOf, verdictSentence } from "@/lib/prepare/attempt";
 import { categoryLabels, gradingStatusLabels, taskTypeLabels } from "@/lib/prepare/labels";
 import { outcomeRowsOf } from "@/lib/prepare/outcomes";
 import { boardHrefOf } from "@/lib/prepare/submission";
+import { taskHref } from "@/lib/prepare/task-list-view";
 import { EvidenceBlock } from "./evidence-block";
 import { FailureList } from "./failure-list";
 import { HostFacts } from "./host-facts";
@@ -107,6 +108,7 @@ export function AttemptPage({ detail, verify }: { detail: AttemptDetail; verify:
           {detail.attempt.label && !submission.candidate.model.includes(detail.attempt.label)
             ? `, ${detail.attempt.label}`
             : ""}
+          . <a href={taskHref(submission.suite, task.slug)}>The task: its prompt, tests and every result</a>
         </p>
         <p className="verdict-line">
           <Verdict verdict={verdictOf(grading)} />

@@ -15,6 +15,7 @@ import {
 import { formatDate, formatDuration, formatInstant } from "@/lib/format/times";
 import { categoryLabels, conditionLabels, gradingStatusLabels, tierMeanings } from "@/lib/prepare/labels";
 import { boardHrefOf, passedInterval, severalAttempts } from "@/lib/prepare/submission";
+import { taskHref, taskListHref } from "@/lib/prepare/task-list-view";
 import { TierBadge } from "./tier-badge";
 import { Verdict } from "./verdict";
 
@@ -252,7 +253,7 @@ function AttemptRows({ submission }: { submission: SubmissionDetail }) {
                 <th scope="row">
                   <a href={`/submissions/${submission.id}/${attempt.task}`}>{attempt.taskTitle}</a>
                   <small>
-                    {attempt.task}
+                    <a href={taskHref(submission.suite, attempt.task)}>{attempt.task}</a>
                     {attempt.label && !candidateName.includes(attempt.label) ? `, ${attempt.label}` : ""}
                   </small>
                 </th>
@@ -317,7 +318,10 @@ export function SubmissionPage({ submission }: { submission: SubmissionDetail })
         ) : null}
         <Figures submission={submission} />
         <div className="strip-line">
-          <TaskStrip row={row} />
+          <TaskStrip
+            row={row}
+            href={taskListHref({ suite: submission.suite.slug, version: submission.suite.version })}
+          />
           {row.tasks ? null : <p className="aside">Counts per category: which tasks they are was not published.</p>}
         </div>
       </div>

@@ -14,6 +14,9 @@ export function SiteHeader() {
             <NavLink href="/">Leaderboard</NavLink>
           </li>
           <li>
+            <NavLink href="/tasks">Tasks</NavLink>
+          </li>
+          <li>
             <NavLink href="/published">Published</NavLink>
           </li>
           <li>

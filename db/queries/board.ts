@@ -37,7 +37,7 @@ export async function findBoardFacts(db: Queryable, params: BoardParams): Promis
   if (!suite) return null;
   const suiteTasks = await listTasks(db, suite.id);
   const source = suite.sourceId === null ? null : await findSource(db, suite.sourceId);
-  const rows = await selectRows(db, suite.id, params);
+  const rows = await selectShownSubmissions(db, suite.id, params);
   const ids = rows.map((row) => row.submissionId);
   const [graded, reported] = await Promise.all([selectTaskFacts(db, ids), selectCategoryShares(db, ids)]);
   const notes: Record<string, string> = {};
@@ -95,7 +95,19 @@ export async function findBoardFacts(db: Queryable, params: BoardParams): Promis
   };
 }
 
-function selectRows(db: Queryable, suiteId: number, { promptCondition, skill, submissionId }: BoardParams) {
+/**
+ * Each entry's newest published submission of its highest tier on a suite version, with its summary; of one prompt
+ * condition and skill where these are given.
+ */
+export function selectShownSubmissions(
+  db: Queryable,
+  suiteId: number,
+  {
+    promptCondition,
+    skill,
+    submissionId,
+  }: Partial<Pick<BoardParams, "promptCondition" | "skill" | "submissionId">> = {},
+) {
   return db
     .selectDistinctOn([submissions.entryId], {
       submissionId: submissions.id,
@@ -112,6 +124,8 @@ function selectRows(db: Queryable, suiteId: number, { promptCondition, skill, su
         reasoningEffort: entries.reasoningEffort,
         networkPolicy: entries.networkPolicy,
       },
+      promptCondition: entries.promptCondition,
+      skill: entries.skillName,
       tier: submissionSummaries.tier,
       taskCount: submissionSummaries.taskCount,
       resolvedCount: submissionSummaries.resolvedCount,
@@ -131,8 +145,8 @@ function selectRows(db: Queryable, suiteId: number, { promptCondition, skill, su
     .where(
       and(
         eq(submissions.suiteId, suiteId),
-        eq(entries.promptCondition, promptCondition),
-        skill === null ? isNull(entries.skillName) : eq(entries.skillName, skill),
+        promptCondition && eq(entries.promptCondition, promptCondition),
+        skill === undefined ? undefined : skill === null ? isNull(entries.skillName) : eq(entries.skillName, skill),
         isNull(submissions.withdrawnAt),
         submissionId === undefined ? isNotNull(submissions.publishedAt) : eq(submissions.id, submissionId),
       ),
@@ -141,7 +155,7 @@ function selectRows(db: Queryable, suiteId: number, { promptCondition, skill, su
 }
 
 /** Means are over every attempt of the submission: one that no grading counts for has resolved nothing. */
-async function selectTaskFacts(db: Queryable, ids: string[]): Promise<Map<string, TaskFacts[]>> {
+export async function selectTaskFacts(db: Queryable, ids: string[]): Promise<Map<string, TaskFacts[]>> {
   const facts = new Map<string, TaskFacts[]>();
   if (ids.length === 0) return facts;
   const tried = await db

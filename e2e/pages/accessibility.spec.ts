@@ -8,9 +8,14 @@ for (const address of [
   "/?suite=infradev-mini",
   "/?sort=cost&category=training",
   "/?suite=infradev-mini&view=pareto",
+  "/tasks",
+  "/tasks?suite=infradev",
+  "/tasks?suite=infradev-mini&sort=probes",
+  "/tasks/infradev-mini/1.0/router-abort-leak",
   "/published",
   "/docs/methodology",
   "/docs/verify",
+  "/docs/api",
 ]) {
   test(`axe finds nothing on ${address}`, async ({ page }) => {
     await page.goto(address);

@@ -37,15 +37,48 @@ test("a task reads from its verdict to its patch and evidence", async ({ page, s
   await expect(page.getByRole("link", { name: "Download the bundle" })).toBeVisible();
 });
 
+test("tasks sort, and one reads from its results to its tests, prompt and interfaces", async ({ page, site }) => {
+  await page.goto("/tasks");
+  const rows = page.getByRole("table", { name: /^Tasks of/ }).getByRole("row");
+  await expect(rows).toHaveCount(site.mini.suite.taskCount + 1);
+  await page.getByRole("link", { name: "Probes", exact: true }).click();
+  await expect(page).toHaveURL(/sort=probes/);
+  await rows.nth(1).getByRole("rowheader").getByRole("link").click();
+  for (const name of ["Results", "Requirements and tests", "Prompts", "Interfaces"])
+    await expect(page.getByRole("heading", { name, exact: true })).toBeVisible();
+  await expect(page.getByRole("table", { name: /^Official tests/ })).toBeVisible();
+});
+
+test("the export menu opens, and its CSV holds the rows of the view", async ({ page }) => {
+  await page.goto("/?sort=cost");
+  const link = page.getByRole("link", { name: "CSV", exact: true });
+  await expect(link).toBeHidden();
+  await page.getByText("Export", { exact: true }).click();
+  await expect(link).toBeVisible();
+  const answer = await page.request.get((await link.getAttribute("href")) ?? "");
+  const [header = "", ...lines] = (await answer.text()).trimEnd().split("\r\n");
+  expect(lines).toHaveLength(6);
+  const model = header.split(",").indexOf("model");
+  const first = page
+    .getByRole("table", { name: /Ranking/ })
+    .getByRole("rowheader")
+    .first();
+  await expect(first).toContainText(lines[0]?.split(",")[model] ?? "no model");
+});
+
 test("nothing sticks out of the page", async ({ page, site }) => {
   const mutant = await site.reference("mutant-1");
   for (const address of [
     "/",
     "/?suite=infradev-mini",
     "/?view=pareto",
+    "/tasks",
+    "/tasks?suite=infradev",
+    "/tasks/infradev-mini/1.0/router-abort-leak",
     "/published",
     "/docs/methodology",
     "/docs/verify",
+    "/docs/api",
     `/submissions/${mutant.id}`,
     `/submissions/${mutant.id}/${mutant.attempts[0]?.task}`,
   ]) {

@@ -29,7 +29,7 @@ const roundingError = 1e-9;
  * Sum of scores over tasks as a share of `total`. The interval is of counts of yes and no, so it is given only where
  * every score is 0 or 1: means over attempts may sum to a whole number too.
  */
-function scoredShare(scores: readonly number[], total: number): Share {
+export function scoredShare(scores: readonly number[], total: number): Share {
   const score = sum(scores, (one) => one);
   const whole = Math.round(score);
   if (isBinary(scores)) return countedShare(whole, total);

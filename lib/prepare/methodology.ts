@@ -1,4 +1,5 @@
 import { bootstrapDraws } from "@/lib/stats/bootstrap";
+import { discriminationEntries } from "@/lib/stats/discrimination";
 import { confidenceLevel, normalQuantile } from "@/lib/stats/intervals";
 import { signFlipDraws, signFlipExactLimit, significanceLevel, winsNeeded } from "@/lib/stats/paired-tests";
 import { boardSeed } from "./board";
@@ -23,6 +24,11 @@ export const constants: readonly { name: string; value: string; use: string }[] 
   },
   { name: "Sign flips drawn beyond", value: String(signFlipDraws), use: "the same test, seeded" },
   { name: "Bootstrap draws", value: String(bootstrapDraws), use: "means and pooled shares, over tasks" },
+  {
+    name: "Entries at least",
+    value: String(discriminationEntries),
+    use: "discrimination of a task: item-rest correlation over ranked entries",
+  },
   { name: "Seed", value: String(boardSeed), use: "whatever is drawn: the same data give the same digits" },
 ];
 

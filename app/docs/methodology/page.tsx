@@ -39,6 +39,11 @@ export default function Page() {
         </dd>
         <dt>% passed</dt>
         <dd>Passed over required tests of a task, averaged over the suite’s tasks.</dd>
+        <dt>Discrimination</dt>
+        <dd>
+          Of a task: the correlation of its score with the entry’s mean over all other tasks (item-rest correlation),
+          over the ranked entries of every prompt condition and skill.
+        </dd>
         <dt>Time, cost, tokens, steps</dt>
         <dd>
           The agent’s own run, means per task: minutes, US dollars at the list prices of the run’s date, tokens with

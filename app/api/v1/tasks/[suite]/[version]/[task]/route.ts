@@ -1,0 +1,16 @@
+import { connection } from "next/server";
+import { found, publicJson, respond } from "@/lib/server/http";
+import { getTask } from "@/lib/server/readers";
+
+type Params = { params: Promise<{ suite: string; version: string; task: string }> };
+
+export async function GET(request: Request, { params }: Params): Promise<Response> {
+  await connection();
+  return respond(async () => {
+    const { suite, version, task } = await params;
+    return publicJson(
+      request,
+      found(await getTask(suite, version, task), "task.unknown", `${suite}/${version}/${task}`),
+    );
+  });
+}

@@ -1,0 +1,119 @@
+import type { SuiteChoice } from "@/components/leaderboard/suite-choice";
+import { VerdictGlyph } from "@/components/leaderboard/task-strip";
+import { Choice } from "@/components/leaderboard/view-controls";
+import type { TaskList } from "@/lib/contract/task-api";
+import { taskVerdicts } from "@/lib/contract/vocabulary";
+import { formatDate } from "@/lib/format/times";
+import { verdictLabels } from "@/lib/prepare/labels";
+import { type TaskListView, taskListHref } from "@/lib/prepare/task-list-view";
+import { categoriesInWords, taskListLead } from "@/lib/prepare/tasks";
+import { TaskListTable } from "./task-list-table";
+
+function Controls({ list, suites }: { list: TaskList; suites: readonly SuiteChoice[] }) {
+  const { suite } = list;
+  const chosen = suites.find((one) => one.slug === suite.slug);
+  return (
+    <div className="controls">
+      <nav aria-label="Suite">
+        <ul className="suites">
+          {suites.map((one) => (
+            <Choice key={one.slug} href={taskListHref({ suite: one.slug })} current={one.slug === suite.slug}>
+              <bdi>{one.title}</bdi> <span className="count">{one.taskCount}</span>
+            </Choice>
+          ))}
+        </ul>
+        {chosen && chosen.versions.length > 1 ? (
+          <ul className="versions" aria-label="Version">
+            {chosen.versions.map(({ version }, index) => (
+              <Choice
+                key={version}
+                href={taskListHref({ suite: suite.slug, version: index === 0 ? null : version })}
+                current={version === suite.version}
+              >
+                {version}
+              </Choice>
+            ))}
+          </ul>
+        ) : null}
+      </nav>
+      <p className="suite-facts">
+        {suite.summary} <a href={`/?suite=${suite.slug}&version=${suite.version}`}>Leaderboard of this suite</a> ·{" "}
+        <a href={`/api/v1/tasks?suite=${suite.slug}&version=${suite.version}`}>JSON</a>
+      </p>
+    </div>
+  );
+}
+
+function Meaning({ list }: { list: TaskList }) {
+  return (
+    <>
+      <dl className="legend" aria-label="Legend">
+        {taskVerdicts.map((verdict) => (
+          <div key={verdict}>
+            <dt>
+              <VerdictGlyph verdict={verdict} />
+            </dt>
+            <dd>{verdictLabels[verdict]}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className="notes">
+        <p>
+          Resolved is the share of ranked entries, under every prompt condition and skill, that resolve the task; its
+          whisker is the Wilson 95 % interval, its hollow bar what passes every official test and is rejected by probes.
+          {list.entries === 0 ? " No entry is ranked on this suite version yet, so it is empty." : ""}
+        </p>
+        <p>
+          Discrimination is the correlation of a task’s score with the entry’s mean over all other tasks: near 1 the
+          task tells strong entries from weak ones, near 0 it does not. It needs three ranked entries, and is rough
+          until there are many.
+        </p>
+        <p>
+          Reference sets are patches of the suite’s own, never ranked: gold is the right change, nop none at all,
+          mutants are wrong changes that every official test lets pass.
+        </p>
+      </div>
+    </>
+  );
+}
+
+/** Every task of one suite version, or why there is none to show. */
+export function TaskListPage({
+  list,
+  suites,
+  view,
+}: {
+  list: TaskList;
+  suites: readonly SuiteChoice[];
+  view: TaskListView;
+}) {
+  const { suite } = list;
+  return (
+    <>
+      <div className="page-head">
+        <h1>
+          Tasks of {suite.title} {suite.version}
+        </h1>
+        <p className="lead">{taskListLead(list)}</p>
+      </div>
+      <Controls list={list} suites={suites} />
+      {list.tasks.length > 0 ? (
+        <section id="tasks" aria-label="Tasks">
+          <TaskListTable list={list} view={view} />
+          <Meaning list={list} />
+        </section>
+      ) : (
+        <p className="empty">
+          The tasks of this suite are not published, so none is listed. Known are their counts:{" "}
+          {categoriesInWords(suite)}.
+        </p>
+      )}
+      {suite.citation ? (
+        <p className="source">
+          Source of the counts: <a href={suite.citation.url}>{suite.citation.title}</a>,{" "}
+          {formatDate(suite.citation.published)}.
+        </p>
+      ) : null}
+    </>
+  );
+}
