@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { NextConfig } from "next";
-import { dataPaths, dataPolicy, pageHeaders } from "./lib/server/security-headers";
+import { dataPaths, dataPolicy, openHeaders, openPaths, pageHeaders } from "./lib/server/security-headers";
 
 const development = process.env.NODE_ENV === "development";
 
@@ -22,6 +22,7 @@ const config: NextConfig = {
   headers: async () => [
     { source: "/:path*", headers: pageHeaders({ development }) },
     ...dataPaths.map((source) => ({ source, headers: [dataPolicy] })),
+    ...openPaths.map((source) => ({ source, headers: openHeaders })),
   ],
 };
 

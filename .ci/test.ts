@@ -18,7 +18,7 @@ const logs = join(work, "logs");
 mkdirSync(logs, { recursive: true });
 // Large counts run whole in the long form; what a test does with them is said where it reads them.
 const counts: Record<string, string> = long
-  ? { INFRADEV_MUTATIONS: "1000", INFRADEV_KILLS: "20", INFRADEV_LONG: "1" }
+  ? { INFRADEV_MUTATIONS: "1000", INFRADEV_FUZZ: "10000", INFRADEV_KILLS: "20", INFRADEV_LONG: "1" }
   : {};
 const started = performance.now();
 const total: Count = { passed: 0, failed: 0, skipped: 0 };

@@ -36,6 +36,7 @@ const mono = localFont({
 });
 
 export const metadata: Metadata = {
+  alternates: { types: { "application/atom+xml": [{ url: "/feed.xml", title: "New and changed results" }] } },
   title: { default: "InfraDev: coding agents on multi-GPU infrastructure", template: "%s · InfraDev" },
   description:
     "Benchmark of coding agents on real changes to multi-GPU training, inference and reinforcement-learning code, with signed evidence behind every number.",

@@ -1,7 +1,9 @@
+import { StructuredData } from "@/components/ui/structured-data";
 import type { Board } from "@/lib/contract/api";
 import { countWord, formatP, plural } from "@/lib/format/numbers";
 import { formatDate } from "@/lib/format/times";
 import { columnsOf } from "@/lib/prepare/board-columns";
+import { boardDataset, boardTwinHref } from "@/lib/prepare/board-twins";
 import { type BoardView, viewHref } from "@/lib/prepare/board-view";
 import { prepareFinding } from "@/lib/prepare/finding";
 import { categoryLabels, conditionLabels, verdictLabels } from "@/lib/prepare/labels";
@@ -95,7 +97,7 @@ function Notes({ board }: { board: Board }) {
 const pairLimit = 100;
 
 /** Pairs that differ, or that the counts leave open, with their p-values, the smallest first. */
-function Pairs({ board }: { board: Board }) {
+function Pairs({ board, view }: { board: Board; view: BoardView }) {
   const names = new Map(board.rows.map((row) => [row.entry.slug, row.entry.model]));
   const listed = board.pairs
     .filter((pair) => pair.verdict !== "not-separated")
@@ -144,8 +146,7 @@ function Pairs({ board }: { board: Board }) {
       </table>
       {listed.length > pairLimit ? (
         <p className="aside">
-          {listed.length - pairLimit} more stand in the{" "}
-          <a href={`/api/v1/board?suite=${board.suite.slug}`}>board as JSON</a>.
+          {listed.length - pairLimit} more stand in the <a href={boardTwinHref(board, view, "")}>board as JSON</a>.
         </p>
       ) : null}
     </details>
@@ -218,7 +219,7 @@ function Ranking({ board, view }: { board: Board; view: BoardView }) {
         ) : null}
         <Legend board={board} />
         <Notes board={board} />
-        <Pairs board={board} />
+        <Pairs board={board} view={view} />
       </section>
       {board.references.length > 0 ? (
         <section className="references" aria-labelledby="references">
@@ -240,6 +241,7 @@ export function BoardPage({ board, view, suites }: { board: Board; view: BoardVi
   const { citation } = board.suite;
   return (
     <>
+      <StructuredData data={boardDataset(board, view, finding.lead)} />
       <StripPatterns />
       <section className="finding">
         <h1>{finding.headline}</h1>

@@ -1,10 +1,17 @@
 import type { ReactNode } from "react";
 import { TierBadge } from "@/components/results/tier-badge";
 import type { Board, BoardRow } from "@/lib/contract/api";
+import type { SortKey } from "@/lib/contract/vocabulary";
 import { formatNumber, formatPct, formatRankSet, missingValue } from "@/lib/format/numbers";
 import { formatDay } from "@/lib/format/times";
-import { type BoardColumn, columnsOf } from "@/lib/prepare/board-columns";
-import { type BoardView, firstDirection, type SortKey, sortRows, viewHref } from "@/lib/prepare/board-view";
+import {
+  type BoardColumn,
+  categoryColumns,
+  columnsOf,
+  resolvedColumn,
+  type ShareColumn,
+} from "@/lib/prepare/board-columns";
+import { type BoardView, firstDirection, sortRows, viewHref } from "@/lib/prepare/board-view";
 import { categoryLabels } from "@/lib/prepare/labels";
 import { taskListHref } from "@/lib/prepare/task-list-view";
 import { ShareBar } from "./share-bar";
@@ -96,6 +103,21 @@ export function entryLine(row: Pick<BoardRow, "entry">): string {
   return row.entry.reasoningEffort ? `${agent}, effort ${row.entry.reasoningEffort}` : agent;
 }
 
+/** A share in per cent, with its counts where they are known. */
+function ShareCell({ column, row }: { column: ShareColumn; row: BoardRow }) {
+  const share = column.share(row);
+  return (
+    <>
+      {formatPct(share?.pct)}
+      {share?.resolved != null ? (
+        <small>
+          {share.resolved}/{share.total}
+        </small>
+      ) : null}
+    </>
+  );
+}
+
 function Row({
   board,
   row,
@@ -140,19 +162,11 @@ function Row({
       <Cell label="95 % interval" className="bar">
         {share ? <ShareBar share={share} official={view?.category ? null : row.officialResolved} /> : missingValue}
       </Cell>
-      {board.suite.categoryCounts.map(({ category }) => {
-        const of = row.byCategory.find((one) => one.category === category)?.share;
-        return (
-          <Cell key={category} label={categoryLabels[category]} className="num category">
-            {formatPct(of?.pct)}
-            {of?.resolved != null ? (
-              <small>
-                {of.resolved}/{of.total}
-              </small>
-            ) : null}
-          </Cell>
-        );
-      })}
+      {categoryColumns(board.suite).map((column) => (
+        <Cell key={column.key} label={column.label} className="num category">
+          <ShareCell column={column} row={row} />
+        </Cell>
+      ))}
       <Cell label="Tasks" className={row.tasks ? "tasks" : "tasks counted"}>
         <TaskStrip row={row} href={taskListHref({ suite: board.suite.slug, version: board.suite.version })} />
       </Cell>
@@ -207,10 +221,10 @@ export function BoardTable({
           <SortHeader
             view={view}
             sort="resolved"
-            label={categoryName ? `Resolved, ${categoryName}` : "Resolved"}
+            label={categoryName ? `${resolvedColumn.label}, ${categoryName}` : resolvedColumn.label}
             unit="%"
             className="hero"
-            meaning="Tasks on which every required test, official and probe, passes on every required rank, per cent of the suite's tasks."
+            meaning={resolvedColumn.meaning}
           />
           <th {...role.columnheader} scope="col" className="bar">
             <span className="axis" aria-hidden="true">
@@ -220,15 +234,15 @@ export function BoardTable({
             </span>
             <span className="sr-only">Resolved as a bar, with 95 % interval</span>
           </th>
-          {board.suite.categoryCounts.map(({ category, count }) => (
+          {categoryColumns(board.suite).map((column) => (
             <SortHeader
-              key={category}
+              key={column.key}
               view={view}
-              sort={category}
-              label={categoryLabels[category]}
-              unit="%"
+              sort={column.key}
+              label={column.label}
+              unit={column.unit}
               className="num category"
-              meaning={`Resolved share of the ${count} ${categoryLabels[category]} tasks, per cent.`}
+              meaning={column.meaning}
             />
           ))}
           <th {...role.columnheader} scope="col" className="tasks">

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { ScrollRegion } from "@/components/ui/scroll-region";
 import type { Board } from "@/lib/contract/api";
+import { type ParetoAxis, paretoAxes } from "@/lib/contract/vocabulary";
 import { capitalize, formatInterval, formatPct, formatPctUnit, missingValue } from "@/lib/format/numbers";
-import { type BoardView, type ParetoAxis, paretoAxes, viewHref } from "@/lib/prepare/board-view";
+import { type BoardView, viewHref } from "@/lib/prepare/board-view";
 import { categoryLabels } from "@/lib/prepare/labels";
 import { type Pareto, type ParetoPoint, paretoAxisWords, preparePareto, withoutFigureText } from "@/lib/prepare/pareto";
 import { entryLine, NoteMarks } from "./board-table";

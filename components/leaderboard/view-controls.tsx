@@ -1,7 +1,9 @@
 import type { Board } from "@/lib/contract/api";
+import { paretoAxes } from "@/lib/contract/vocabulary";
 import { plural } from "@/lib/format/numbers";
-import { type BoardView, paretoAxes, viewHref } from "@/lib/prepare/board-view";
+import { type BoardView, viewHref } from "@/lib/prepare/board-view";
 import { categoryLabels, conditionLabels } from "@/lib/prepare/labels";
+import { ExportMenu } from "./export-menu";
 import type { SuiteChoice } from "./suite-choice";
 
 /** A choice that is an address. */
@@ -108,6 +110,7 @@ export function ViewControls({
             </Choice>
           </ul>
         </nav>
+        <ExportMenu board={board} view={view} />
       </div>
     </div>
   );

@@ -10,6 +10,12 @@ export function SiteFooter() {
           <a href="/api/v1/board">Board as JSON</a>
         </li>
         <li>
+          <a href="/docs/api">API</a>
+        </li>
+        <li>
+          <a href="/feed.xml">Feed</a>
+        </li>
+        <li>
           <a href="/.well-known/infradev-keys.json">Public keys</a>
         </li>
         <li>

@@ -15,6 +15,7 @@ for (const address of [
   "/published",
   "/docs/methodology",
   "/docs/verify",
+  "/docs/api",
 ]) {
   test(`axe finds nothing on ${address}`, async ({ page }) => {
     await page.goto(address);

@@ -49,6 +49,23 @@ test("tasks sort, and one reads from its results to its tests, prompt and interf
   await expect(page.getByRole("table", { name: /^Official tests/ })).toBeVisible();
 });
 
+test("the export menu opens, and its CSV holds the rows of the view", async ({ page }) => {
+  await page.goto("/?sort=cost");
+  const link = page.getByRole("link", { name: "CSV", exact: true });
+  await expect(link).toBeHidden();
+  await page.getByText("Export", { exact: true }).click();
+  await expect(link).toBeVisible();
+  const answer = await page.request.get((await link.getAttribute("href")) ?? "");
+  const [header = "", ...lines] = (await answer.text()).trimEnd().split("\r\n");
+  expect(lines).toHaveLength(6);
+  const model = header.split(",").indexOf("model");
+  const first = page
+    .getByRole("table", { name: /Ranking/ })
+    .getByRole("rowheader")
+    .first();
+  await expect(first).toContainText(lines[0]?.split(",")[model] ?? "no model");
+});
+
 test("nothing sticks out of the page", async ({ page, site }) => {
   const mutant = await site.reference("mutant-1");
   for (const address of [
@@ -61,6 +78,7 @@ test("nothing sticks out of the page", async ({ page, site }) => {
     "/published",
     "/docs/methodology",
     "/docs/verify",
+    "/docs/api",
     `/submissions/${mutant.id}`,
     `/submissions/${mutant.id}/${mutant.attempts[0]?.task}`,
   ]) {

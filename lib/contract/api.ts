@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { candidateSchema, dsseEnvelopeSchema } from "./bundle";
+import { logRecordSchema } from "./log";
 import { guardSchema, hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
 import { manifestTestSchema } from "./task";
 import {
@@ -7,8 +8,12 @@ import {
   entryKinds,
   executors,
   gradingStatuses,
+  jobStates,
+  paretoAxes,
   probesVisibilities,
   promptConditions,
+  sortDirections,
+  sortKeys,
   taskTypes,
   taskVerdicts,
   tiers,
@@ -110,6 +115,111 @@ export const boardSchema = z.object({
   power: z.object({ pairs: z.int(), winsNeeded: z.int().nullable(), winsNeededSinglePair: z.int() }),
 });
 export type Board = z.infer<typeof boardSchema>;
+
+/** `GET /api/v1/board`: a board in one of its views. `rows` stand in the view's order. */
+export const boardAnswerSchema = boardSchema.extend({
+  view: z.object({
+    category: z.enum(categories).nullable(),
+    sort: z.enum(sortKeys),
+    direction: z.enum(sortDirections),
+    pareto: z.enum(paretoAxes).nullable(),
+  }),
+  /** The rows, then the reference sets, cell by cell under `columns`: what the CSV holds. Numbers are unrounded. */
+  table: z.object({
+    columns: z.array(
+      z.object({ key: z.string(), label: z.string(), unit: z.string().nullable(), meaning: z.string() }),
+    ),
+    rows: z.array(z.array(z.union([z.string(), z.number(), z.null()]))),
+  }),
+  /** Null in the table's views. */
+  pareto: z
+    .object({
+      axis: z.enum(paretoAxes),
+      summary: z.string(),
+      points: z.array(
+        z.object({
+          submissionId: z.uuid(),
+          x: z.number(),
+          y: z.number(),
+          frontier: z.boolean(),
+          dominatedBy: z.uuid().nullable(),
+        }),
+      ),
+      /** Ranked rows whose source does not state the figure. */
+      withoutFigure: z.array(z.uuid()),
+    })
+    .nullable(),
+});
+export type BoardAnswer = z.infer<typeof boardAnswerSchema>;
+
+/** `GET /api/v1/suites`: every suite version in the order of pickers. */
+export const suitesAnswerSchema = z.object({
+  suites: z.array(
+    z.object({
+      slug: z.string(),
+      version: z.string(),
+      title: z.string(),
+      summary: z.string(),
+      probes: z.enum(probesVisibilities),
+      taskCount: z.int(),
+      categoryCounts: z.array(z.object({ category: z.enum(categories), count: z.int() })),
+      /** Known from a publication only: no tasks of its own here. */
+      reported: z.boolean(),
+      /** Boards that have a published row. */
+      boards: z.array(z.object({ promptCondition: z.enum(promptConditions), skill: z.string().nullable() })),
+    }),
+  ),
+});
+
+/** `GET /api/v1/published`: publications with their tables as printed. */
+export const publishedAnswerSchema = z.object({
+  publications: z.array(
+    z.object({
+      source: z.object({
+        key: z.string(),
+        title: z.string(),
+        url: z.string(),
+        published: z.string(),
+        extent: z.string(),
+      }),
+      tables: z.array(
+        z.object({
+          key: z.string(),
+          title: z.string(),
+          repository: z.string().nullable(),
+          /** Rows that the copy lacks. */
+          missing: z.array(z.string()),
+          note: z.string().nullable(),
+          columns: z.array(z.object({ key: z.string(), unit: z.string() })),
+          rows: z.array(
+            z.object({
+              key: z.string(),
+              label: z.string(),
+              footnote: z.string().nullable(),
+              cells: z.record(z.string(), z.object({ value: z.number(), printed: z.string(), unit: z.string() })),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** `GET /api/v1/log`: records of the append-only log, parsed; the bytes that were hashed are in the log's tiles. */
+export const logAnswerSchema = z.object({
+  /** Records that the log has. */
+  size: z.int(),
+  records: z.array(z.object({ index: z.int(), record: logRecordSchema })),
+});
+
+/** `GET /api/v1/submissions/{id}/{task}/log`: the next piece of a running grading's log. */
+export const liveLogAnswerSchema = z.object({
+  state: z.enum(jobStates),
+  progress: z.string().nullable(),
+  text: z.string(),
+  /** Where to ask for the next piece. */
+  offset: z.int(),
+});
 
 export const gradingSummarySchema = z.object({
   id: z.uuid(),

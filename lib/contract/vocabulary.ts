@@ -97,3 +97,29 @@ export type EvidenceKind = (typeof evidenceKinds)[number];
 /** Why a launch ran: for verdicts, to measure with a profiler attached, to take times, or to take a reference's. */
 export const launchPurposes = ["verdict", "profile", "timing", "reference"] as const;
 export type LaunchPurpose = (typeof launchPurposes)[number];
+
+/** What a board can be sorted by. */
+export const sortKeys = [
+  "resolved",
+  "model",
+  "official",
+  "rejected",
+  "training",
+  "inference",
+  "rl",
+  "passed",
+  "time",
+  "cost",
+  "tokens",
+  "steps",
+  "evidence",
+  "date",
+] as const;
+export type SortKey = (typeof sortKeys)[number];
+
+export const sortDirections = ["asc", "desc"] as const;
+export type SortDirection = (typeof sortDirections)[number];
+
+/** Figures that % resolved is set against. */
+export const paretoAxes = ["cost", "time", "tokens"] as const;
+export type ParetoAxis = (typeof paretoAxes)[number];

@@ -1,9 +1,13 @@
-import type { BoardRow } from "@/lib/contract/api";
-import type { SortKey } from "./board-view";
+import type { Board, BoardRow, Share } from "@/lib/contract/api";
+import { type Category, categories, type SortKey } from "@/lib/contract/vocabulary";
+import { categoryLabels } from "./labels";
+
+/** Columns whose cells are numbers. */
+export type FigureKey = Exclude<SortKey, "model" | "evidence" | "date">;
 
 /** A sortable column of figures: what its header says, what the figure means, and whether a row has one. */
 export interface BoardColumn {
-  key: SortKey;
+  key: FigureKey;
   label: string;
   /** The figure in running text. */
   name: string;
@@ -13,8 +17,47 @@ export interface BoardColumn {
   decimals: number;
 }
 
+const shareOf = (row: BoardRow, key: "resolved" | Category): Share | null =>
+  key === "resolved" ? row.resolved : (row.byCategory.find(({ category }) => category === key)?.share ?? null);
+
+/** A column of shares: of the whole suite, or of one category. */
+export interface ShareColumn extends BoardColumn {
+  key: "resolved" | Category;
+  unit: "%";
+  share: (row: BoardRow) => Share | null;
+}
+
+const shareColumn = (key: ShareColumn["key"], label: string, meaning: string): ShareColumn => ({
+  key,
+  label,
+  name: key === "resolved" ? "% resolved" : `% resolved of ${label}`,
+  unit: "%",
+  meaning,
+  share: (row) => shareOf(row, key),
+  value: (row) => shareOf(row, key)?.pct ?? null,
+  decimals: 1,
+});
+
+/** What the board ranks by. */
+export const resolvedColumn = shareColumn(
+  "resolved",
+  "Resolved",
+  "Tasks on which every required test, official and probe, passes on every required rank, per cent of the suite's tasks.",
+);
+
+/** One column for each category of the suite. */
+export function categoryColumns(suite: Board["suite"]): ShareColumn[] {
+  return suite.categoryCounts.map(({ category, count }) =>
+    shareColumn(
+      category,
+      categoryLabels[category],
+      `Resolved share of the ${count} ${categoryLabels[category]} tasks, per cent.`,
+    ),
+  );
+}
+
 /** Columns of single figures, in their order, right of the bar and the strip. */
-const figureColumns: readonly BoardColumn[] = [
+export const figureColumns: readonly BoardColumn[] = [
   {
     key: "official",
     label: "Official",
@@ -90,4 +133,15 @@ export function columnsOf(rows: readonly BoardRow[]): { shown: BoardColumn[]; em
     shown: figureColumns.filter(filled),
     empty: figureColumns.filter((column) => !filled(column)),
   };
+}
+
+const figureReaders = new Map<string, BoardColumn["value"]>([
+  ["resolved", resolvedColumn.value],
+  ...categories.map((category) => [category, (row: BoardRow) => shareOf(row, category)?.pct ?? null] as const),
+  ...figureColumns.map((column) => [column.key, column.value] as const),
+]);
+
+/** A row's figure in a column, null where it has none. */
+export function figureOf(row: BoardRow, key: FigureKey): number | null {
+  return figureReaders.get(key)?.(row) ?? null;
 }

@@ -1,18 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { categories, promptConditions } from "@/lib/contract/vocabulary";
+import { categories, paretoAxes, promptConditions, sortKeys } from "@/lib/contract/vocabulary";
 import { prepareBoard } from "./board";
-import {
-  type BoardView,
-  defaultView,
-  paretoAxes,
-  parseView,
-  parseViewPath,
-  sortKeys,
-  sortRows,
-  viewHref,
-  viewPath,
-} from "./board-view";
+import { type BoardView, defaultView, parseView, parseViewPath, sortRows, viewHref, viewPath } from "./board-view";
 import { factsOf, gradedRow, publishedCounts, publishedRows, syntheticSuite } from "./testing";
 
 const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9 ./%&#?+-]{0,30}$/);

@@ -1,25 +1,19 @@
 import type { Board } from "@/lib/contract/api";
 import { displayNameSchema, slugSchema, suiteVersionSchema } from "@/lib/contract/scalars";
-import { type Category, categories, type PromptCondition, promptConditions } from "@/lib/contract/vocabulary";
-
-export const sortKeys = [
-  "resolved",
-  "model",
-  "official",
-  "rejected",
-  "training",
-  "inference",
-  "rl",
-  "passed",
-  "time",
-  "cost",
-  "tokens",
-  "steps",
-  "evidence",
-  "date",
-] as const;
-export type SortKey = (typeof sortKeys)[number];
-export type SortDirection = "asc" | "desc";
+import {
+  type Category,
+  categories,
+  type ParetoAxis,
+  type PromptCondition,
+  paretoAxes,
+  promptConditions,
+  type SortDirection,
+  type SortKey,
+  sortDirections,
+  sortKeys,
+  tiers,
+} from "@/lib/contract/vocabulary";
+import { figureOf } from "./board-columns";
 
 /** Direction of a column's first sort: lower-is-better columns and names ascend. */
 export const firstDirection: Record<SortKey, SortDirection> = {
@@ -38,10 +32,6 @@ export const firstDirection: Record<SortKey, SortDirection> = {
   evidence: "desc",
   date: "desc",
 };
-
-/** Figures that % resolved is set against. */
-export const paretoAxes = ["cost", "time", "tokens"] as const;
-export type ParetoAxis = (typeof paretoAxes)[number];
 
 /**
  * What a leaderboard's address asks for. `suite` null is the site's first suite, `version` null its newest, `pareto`
@@ -95,7 +85,7 @@ export function parseView(query: URLSearchParams): BoardView {
     skill: nameOf(displayNameSchema, query.get("skill")),
     category: wordIn(categories, query.get("category")),
     sort,
-    direction: wordIn(["asc", "desc"] as const, query.get("dir")) ?? firstDirection[sort],
+    direction: wordIn(sortDirections, query.get("dir")) ?? firstDirection[sort],
     pareto: query.get("view") === "pareto" ? (wordIn(paretoAxes, query.get("x")) ?? paretoAxes[0]) : null,
   };
 }
@@ -156,7 +146,7 @@ export function parseViewPath(segments: readonly string[]): BoardView | null {
   );
   const knownCondition = wordIn(promptConditions, condition ?? null);
   const knownSort = wordIn(sortKeys, sort ?? null);
-  const knownDirection = wordIn(["asc", "desc"] as const, direction ?? null);
+  const knownDirection = wordIn(sortDirections, direction ?? null);
   if (!knownCondition || !knownSort || !knownDirection) return null;
   const view: BoardView = {
     suite: nameOf(slugSchema, suite ?? null),
@@ -175,36 +165,17 @@ export function parseViewPath(segments: readonly string[]): BoardView | null {
 type Row = Board["rows"][number];
 
 function sortValue(row: Row, sort: SortKey, category: Category | null): number | string | null {
-  const shareOf = (one: Category) => row.byCategory.find((share) => share.category === one)?.share.pct ?? null;
   switch (sort) {
     case "resolved":
-      return category ? shareOf(category) : row.resolved.pct;
+      return figureOf(row, category ?? sort);
     case "model":
       return row.entry.model.toLowerCase();
-    case "official":
-      return row.officialResolved?.pct ?? null;
-    case "rejected":
-      return row.probeRejected && row.probeRejected.officialResolved > 0
-        ? row.probeRejected.rejected / row.probeRejected.officialResolved
-        : null;
-    case "training":
-    case "inference":
-    case "rl":
-      return shareOf(sort);
-    case "passed":
-      return row.passedPct;
-    case "time":
-      return row.timeMin;
-    case "cost":
-      return row.costUsd;
-    case "tokens":
-      return row.tokensM;
-    case "steps":
-      return row.steps;
     case "evidence":
-      return ["reported", "signed", "verified", "reproduced"].indexOf(row.tier);
+      return tiers.indexOf(row.tier);
     case "date":
       return row.date;
+    default:
+      return figureOf(row, sort);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Board, BoardRow } from "@/lib/contract/api";
+import type { ParetoAxis } from "@/lib/contract/vocabulary";
 import { capitalize, countWord, formatNumber, formatPctUnit, formatUsd, plural } from "@/lib/format/numbers";
-import type { BoardView, ParetoAxis } from "./board-view";
+import type { BoardView } from "./board-view";
 import { categoryLabels } from "./labels";
 
 /** What each axis measures, in the words of a chart, a table and a sentence. All are means per task, lower is better. */

@@ -1,30 +1,25 @@
 import "server-only";
-import { z } from "zod";
-import { displayNameSchema, slugSchema, suiteVersionSchema } from "@/lib/contract/scalars";
-import { promptConditions } from "@/lib/contract/vocabulary";
-import { parseWith } from "./http";
-import type { BoardRequest } from "./readers/board";
+import { boardQuerySchema } from "@/lib/contract/api-operations";
+import { paretoAxes } from "@/lib/contract/vocabulary";
+import { type BoardView, defaultView, firstDirection } from "@/lib/prepare/board-view";
+import { parseQuery } from "./http";
 
-const querySchema = z.object({
-  suite: slugSchema.default("infradev"),
-  version: suiteVersionSchema.optional(),
-  condition: z.enum(promptConditions).optional(),
-  skill: displayNameSchema.optional(),
-});
-
-/** `?suite=&version=&condition=&skill=`, as the pages spell them. Throws `board.query`. */
-export function readBoardRequest(query: URLSearchParams): BoardRequest {
-  const given = Object.fromEntries(
-    ["suite", "version", "condition", "skill"].flatMap((name) => {
-      const value = query.get(name);
-      return value === null ? [] : [[name, value]];
-    }),
-  );
-  const { suite, version, condition, skill } = parseWith(querySchema, given, {
+/** The view that a request asks for, spelled as on the board's page. Throws `board.query` where a word is none of ours. */
+export function readBoardView(request: Request): BoardView {
+  const { suite, version, condition, skill, category, sort, dir, view, x } = parseQuery(request, boardQuerySchema, {
     code: "board.query",
     what: "the board's query",
-    where: "query",
-    remedy: "see /api/v1/suites for the boards that there are",
+    remedy: "see /docs/api for the parameters, and /api/v1/suites for the boards that there are",
   });
-  return { suite, version, promptCondition: condition, skill };
+  const sorted = sort ?? defaultView.sort;
+  return {
+    suite: suite ?? null,
+    version: version ?? null,
+    condition: condition ?? defaultView.condition,
+    skill: skill ?? null,
+    category: category ?? null,
+    sort: sorted,
+    direction: dir ?? firstDirection[sorted],
+    pareto: view === "pareto" ? (x ?? paretoAxes[0]) : null,
+  };
 }

@@ -11,6 +11,10 @@ const envSchema = z.object({
     .string()
     .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(\/[a-z0-9-]+)*$/, "expected a name such as bench.example.org")
     .default("infradev.local"),
+  /** Address of the site as readers know it, for documents that need whole addresses. */
+  INFRADEV_SITE_URL: z
+    .url({ protocol: /^https?$/, error: "expected an address such as https://bench.example.org" })
+    .optional(),
   INFRADEV_LOG_LEVEL: z.enum(["silent", "error", "warn", "info", "debug"]).default("info"),
   /** Set by Next when it listens. */
   PORT: z.coerce.number().int().min(1).max(65_535).optional(),
@@ -19,6 +23,7 @@ const envSchema = z.object({
 export type ServerEnv = {
   dataDir: string;
   serverName: string;
+  siteUrl: string | null;
   logLevel: z.infer<typeof envSchema>["INFRADEV_LOG_LEVEL"];
 };
 
@@ -54,6 +59,7 @@ function parseServerEnv(source: Readonly<Record<string, string | undefined>>): S
   return {
     dataDir: resolve(parsed.data.INFRADEV_DATA_DIR),
     serverName: parsed.data.INFRADEV_SERVER_NAME,
+    siteUrl: parsed.data.INFRADEV_SITE_URL?.replace(/\/+$/, "") ?? null,
     logLevel: parsed.data.INFRADEV_LOG_LEVEL,
   };
 }

@@ -1,4 +1,5 @@
 import "server-only";
+import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { InfraDevError, type Problem, problemFromZod } from "@/lib/contract/errors";
 import { logger } from "./logger";
@@ -46,6 +47,22 @@ export function json(body: unknown, init: { status?: number; headers?: Record<st
     status: init.status ?? 200,
     headers: { "cache-control": "no-store", ...init.headers },
   });
+}
+
+/**
+ * An answer of the public interface: anybody may keep it, and asks with its `ETag` whether it still holds, so that what
+ * was withdrawn or graded again is never shown from a cache.
+ */
+export function publicText(request: Request, text: string, contentType: string): Response {
+  const etag = `"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`;
+  const headers = { etag, "cache-control": "public, no-cache" };
+  const known = (request.headers.get("if-none-match") ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  if (known.includes(etag) || known.includes("*")) return new Response(null, { status: 304, headers });
+  return new Response(text, { headers: { ...headers, "content-type": contentType } });
+}
+
+export function publicJson(request: Request, body: unknown): Response {
+  return publicText(request, JSON.stringify(body), "application/json");
 }
 
 /** Reads a body of at most `limitBytes` whole. Throws `request.too-large`. */
@@ -143,6 +160,22 @@ function tooLarge(limitBytes: number): InfraDevError {
     rule: `at most ${limitBytes} bytes a request`,
     remedy: "send less at once",
   });
+}
+
+/** The named parameters of a query that are given, parsed. Throws `<code>`, naming the parameter. */
+export function parseQuery<S extends z.ZodObject>(
+  request: Request,
+  schema: S,
+  subject: { code: string; what: string; remedy?: string },
+): z.output<S> {
+  const query = new URL(request.url).searchParams;
+  const given = Object.fromEntries(
+    Object.keys(schema.shape).flatMap((name) => {
+      const value = query.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+  return parseWith(schema, given, { where: "query", ...subject });
 }
 
 /** The value, or a 404 that names what was asked for. */

@@ -36,5 +36,24 @@ export const dataPolicy = {
   value: "default-src 'none'; frame-ancestors 'none'; sandbox",
 };
 
+/** What lets pages of every origin read the public interface. It knows no cookies, so there is nothing to steal by it. */
+export const openHeaders = [
+  { key: "Access-Control-Allow-Origin", value: "*" },
+  { key: "Access-Control-Allow-Methods", value: "GET, HEAD, OPTIONS" },
+  { key: "Access-Control-Allow-Headers", value: "If-None-Match, Range" },
+  { key: "Access-Control-Expose-Headers", value: "ETag, Content-Length, Content-Range, Content-Disposition" },
+  { key: "Access-Control-Max-Age", value: "86400" },
+];
+
+/** Where they stand. */
+export const openPaths = ["/api/v1/:path*", "/log/:path*", "/.well-known/:path*", "/feed.xml"];
+
 /** Where data is given out, as sources of `next.config.ts`. */
-export const dataPaths = ["/api/:path*", "/log/:path*", "/.well-known/:path*", "/healthz"];
+export const dataPaths = [
+  "/api/:path*",
+  "/log/:path*",
+  "/.well-known/:path*",
+  "/healthz",
+  "/badge/:path*",
+  "/feed.xml",
+];

@@ -1,8 +1,11 @@
 import "server-only";
 import type postgres from "postgres";
+import type { z } from "zod";
 import { findGradingRecord, listLeafHashes, listLogRecords } from "@/db/queries/log";
+import type { logAnswerSchema } from "@/lib/contract/api";
 import { InfraDevError } from "@/lib/contract/errors";
 import type { LogInclusion } from "@/lib/contract/evidence-api";
+import { logRecordSchema } from "@/lib/contract/log";
 import { toBase64, toHex } from "@/lib/evidence/bytes";
 import { encodeEntries, parseTilePath, signCheckpoint, tileWidth, tileWidthAt } from "@/lib/evidence/merkle";
 import { MerkleTree } from "@/lib/evidence/node/merkle-tree";
@@ -54,6 +57,23 @@ export async function readTile(context: ServerContext, path: string): Promise<{ 
   const from = name.index * tileWidth;
   const records = await listLogRecords(context.database.sql, { from, to: from + name.width });
   return { bytes: encodeEntries(records.map((record) => new Uint8Array(record))), full };
+}
+
+/** Records from `from` on, parsed, at most `limit`, with the number of all. */
+export async function readRecords(
+  context: ServerContext,
+  { from, limit }: { from: number; limit: number },
+): Promise<z.infer<typeof logAnswerSchema>> {
+  const { size } = await currentTree(context.database.sql);
+  const to = Math.min(size, from + limit);
+  const records = from < to ? await listLogRecords(context.database.sql, { from, to }) : [];
+  return {
+    size,
+    records: records.map((record, at) => ({
+      index: from + at,
+      record: logRecordSchema.parse(JSON.parse(new TextDecoder().decode(record))),
+    })),
+  };
 }
 
 /** Where a grading's record stands, with a proof for the checkpoint that is given with it. Null without a record. */

@@ -1,5 +1,6 @@
 export { getBoard } from "./board";
+export { listRecentChanges } from "./changes";
 export { listPublished } from "./published";
-export { getAttempt, getSubmission } from "./submissions";
+export { getAttempt, getEntrySubmission, getSubmission } from "./submissions";
 export { listSuites, type SuiteListItem } from "./suites";
 export { getTask, getTaskList } from "./tasks";

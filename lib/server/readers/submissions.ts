@@ -1,6 +1,7 @@
 import "server-only";
 import { cacheLife, cacheTag } from "next/cache";
 import { type BoardParams, findBoardFacts } from "@/db/queries/board";
+import { findEntrySubmission } from "@/db/queries/changes";
 import { findAttempt, findSubmission, type SubmissionFacts } from "@/db/queries/submissions";
 import type { AttemptDetail, BoardRow, SubmissionDetail } from "@/lib/contract/api";
 import type { BoardFacts } from "@/lib/contract/board-facts";
@@ -28,6 +29,11 @@ async function cachedSubmission(id: string): Promise<SubmissionDetail | null> {
   // The row's rank set depends on every other row of its board.
   cacheTag(cacheTags.board(submission.suite.slug));
   return { ...submission, row: await boardRowOf(submission) };
+}
+
+/** Id of an entry's newest published submission; null where there is none. */
+export async function getEntrySubmission(entrySlug: string): Promise<string | null> {
+  return slugSchema.safeParse(entrySlug).success ? findEntrySubmission(getDatabase().sql, entrySlug) : null;
 }
 
 /** The newest attempt of a submission at a task, with what its counting grading says; null where there is none. */

@@ -1,12 +1,12 @@
 import { connection } from "next/server";
-import { readBoardRequest } from "@/lib/server/board-request";
-import { found, json, respond } from "@/lib/server/http";
-import { getBoard } from "@/lib/server/readers";
+import { readBoard } from "@/app/board/read-board";
+import { boardAnswerOf } from "@/lib/prepare/board-table";
+import { publicJson, respond } from "@/lib/server/http";
 
 export async function GET(request: Request): Promise<Response> {
   await connection();
   return respond(async () => {
-    const wanted = readBoardRequest(new URL(request.url).searchParams);
-    return json(found(await getBoard(wanted), "board.unknown", `${wanted.suite} ${wanted.version ?? ""}`.trim()));
+    const { board, view } = await readBoard(request);
+    return publicJson(request, boardAnswerOf(board, view));
   });
 }

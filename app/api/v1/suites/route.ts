@@ -1,8 +1,8 @@
 import { connection } from "next/server";
-import { json, respond } from "@/lib/server/http";
+import { publicJson, respond } from "@/lib/server/http";
 import { listSuites } from "@/lib/server/readers";
 
-export async function GET(): Promise<Response> {
+export async function GET(request: Request): Promise<Response> {
   await connection();
-  return respond(async () => json({ suites: await listSuites() }));
+  return respond(async () => publicJson(request, { suites: await listSuites() }));
 }

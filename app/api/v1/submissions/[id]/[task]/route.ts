@@ -1,13 +1,13 @@
 import { connection } from "next/server";
-import { found, json, respond } from "@/lib/server/http";
+import { found, publicJson, respond } from "@/lib/server/http";
 import { getAttempt } from "@/lib/server/readers";
 
 type Params = { params: Promise<{ id: string; task: string }> };
 
-export async function GET(_request: Request, { params }: Params): Promise<Response> {
+export async function GET(request: Request, { params }: Params): Promise<Response> {
   await connection();
   return respond(async () => {
     const { id, task } = await params;
-    return json(found(await getAttempt(id, task), "attempt.unknown", `${id}/${task}`));
+    return publicJson(request, found(await getAttempt(id, task), "attempt.unknown", `${id}/${task}`));
   });
 }

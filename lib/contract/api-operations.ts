@@ -1,0 +1,267 @@
+import { z } from "zod";
+import {
+  attemptDetailSchema,
+  boardAnswerSchema,
+  boardRowSchema,
+  gradingSummarySchema,
+  liveLogAnswerSchema,
+  logAnswerSchema,
+  publishedAnswerSchema,
+  shareSchema,
+  submissionDetailSchema,
+  suitesAnswerSchema,
+  taskCellSchema,
+} from "./api";
+import { dsseEnvelopeSchema, publishedKeysSchema } from "./bundle";
+import { problemResponseSchema } from "./errors";
+import { evidenceResponseSchema } from "./evidence-api";
+import { logRecordSchema } from "./log";
+import { hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
+import { displayNameSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
+import { manifestTestSchema } from "./task";
+import { taskDetailSchema, taskListSchema } from "./task-api";
+import { uploadAnnounceResponseSchema, uploadAnnounceSchema, uploadFinishResponseSchema } from "./upload";
+import { categories, paretoAxes, promptConditions, sortDirections, sortKeys } from "./vocabulary";
+
+/** Most records that one answer of `GET /api/v1/log` holds. */
+export const logPageSize = 1000;
+
+/** Query of a board, as the board's page spells it too. */
+export const boardQuerySchema = z.object({
+  suite: slugSchema.optional().describe("The suite; the site's first one by default."),
+  version: suiteVersionSchema.optional().describe("Its version; the newest by default."),
+  condition: z.enum(promptConditions).optional().describe("The prompt condition; `interface` by default."),
+  skill: displayNameSchema.optional().describe("Name of the skill; the board without a skill by default."),
+  category: z.enum(categories).optional().describe("Order and Pareto points by this category's tasks."),
+  sort: z.enum(sortKeys).optional().describe("What the rows are ordered by; `resolved` by default."),
+  dir: z.enum(sortDirections).optional().describe("Direction; each column has its own by default."),
+  view: z.enum(["table", "pareto"]).optional().describe("`pareto` adds the points of the Pareto view."),
+  x: z.enum(paretoAxes).optional().describe("Figure of the Pareto view's x axis; `cost` by default."),
+});
+
+const offsetSchema = z.string().regex(/^\d{1,15}$/, "expected a whole number");
+
+/** Query of the log. */
+export const logQuerySchema = z.object({
+  from: offsetSchema.optional().describe("Index of the first record; 0 by default."),
+  limit: z
+    .string()
+    .regex(/^\d{1,4}$/, "expected a whole number")
+    .optional()
+    .describe(`Records at most; ${logPageSize} by default and at most.`),
+});
+
+/** Schemas that the document names; every other stands where it is used. */
+export const namedSchemas = {
+  BoardAnswer: boardAnswerSchema,
+  BoardRow: boardRowSchema,
+  Share: shareSchema,
+  TaskCell: taskCellSchema,
+  Suites: suitesAnswerSchema,
+  Submission: submissionDetailSchema,
+  Attempt: attemptDetailSchema,
+  Grading: gradingSummarySchema,
+  Summary: summarySchema,
+  ManifestTest: manifestTestSchema,
+  TestOutcome: testOutcomeSchema,
+  Launch: launchSchema,
+  HostFacts: hostFactsSchema,
+  TaskList: taskListSchema,
+  Task: taskDetailSchema,
+  Published: publishedAnswerSchema,
+  Log: logAnswerSchema,
+  LogRecord: logRecordSchema,
+  LiveLog: liveLogAnswerSchema,
+  Evidence: evidenceResponseSchema,
+  Envelope: dsseEnvelopeSchema,
+  PublishedKeys: publishedKeysSchema,
+  UploadAnnouncement: uploadAnnounceSchema,
+  UploadState: uploadAnnounceResponseSchema,
+  UploadOffset: z.object({ offset: z.int(), complete: z.boolean() }),
+  UploadResult: uploadFinishResponseSchema,
+  Problem: problemResponseSchema,
+} as const satisfies Record<string, z.ZodType>;
+export type SchemaName = keyof typeof namedSchemas;
+
+/** One operation of `/api/v1`: what it takes and what it answers. */
+export interface ApiOperation {
+  method: "get" | "post" | "patch";
+  path: `/api/v1/${string}`;
+  id: string;
+  summary: string;
+  /** By their names in the path. */
+  pathParameters?: z.ZodObject;
+  query?: z.ZodObject;
+  headers?: z.ZodObject;
+  body?: SchemaName | "bytes";
+  /** Media type of the answer, and its schema where it is JSON. */
+  answer: { type: string; schema: SchemaName | null };
+}
+
+const json = (schema: SchemaName) => ({ type: "application/json", schema });
+const submission = z.object({ id: uuidSchema.describe("The submission.") });
+const attempt = submission.extend({ task: slugSchema.describe("The task.") });
+const grading = z.object({ id: uuidSchema.describe("The grading.") });
+const upload = z.object({ id: uuidSchema.describe("The upload, as announced.") });
+
+/** Every operation of the public interface. A route without a line here fails a test. */
+export const apiOperations: readonly ApiOperation[] = [
+  {
+    method: "get",
+    path: "/api/v1/suites",
+    id: "listSuites",
+    summary: "Suite versions, with the boards that each has.",
+    answer: json("Suites"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/board",
+    id: "getBoard",
+    summary: "A board in one of its views: rows with rank sets and intervals, pairwise tests, reference sets.",
+    query: boardQuerySchema,
+    answer: json("BoardAnswer"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/board.csv",
+    id: "getBoardAsCsv",
+    summary: "The same rows and columns as CSV, numbers unrounded.",
+    query: boardQuerySchema,
+    answer: { type: "text/csv", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/board.md",
+    id: "getBoardAsMarkdown",
+    summary: "The board as a Markdown table, rounded as on the page.",
+    query: boardQuerySchema,
+    answer: { type: "text/markdown", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/board.bib",
+    id: "getBoardCitation",
+    summary: "The publication behind the board's reported rows as BibTeX.",
+    query: boardQuerySchema,
+    answer: { type: "application/x-bibtex", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/tasks",
+    id: "listTasks",
+    summary: "Tasks of a suite version: tests, probes, who resolves each, what the reference sets did.",
+    query: boardQuerySchema.pick({ version: true }).extend({
+      suite: slugSchema.optional().describe("The suite; the first one whose tasks are published by default."),
+    }),
+    answer: json("TaskList"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/tasks/{suite}/{version}/{task}",
+    id: "getTask",
+    summary: "A task: prompts, interfaces, requirements, tests by kind and property, every entry's result.",
+    pathParameters: z.object({
+      suite: slugSchema.describe("The suite."),
+      version: suiteVersionSchema.describe("Its version."),
+      task: slugSchema.describe("The task."),
+    }),
+    answer: json("Task"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/submissions/{id}",
+    id: "getSubmission",
+    summary: "A submission with its row and its attempts.",
+    pathParameters: submission,
+    answer: json("Submission"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/submissions/{id}/{task}",
+    id: "getAttempt",
+    summary: "The newest attempt at a task: patch, outcome of each test on each rank, resources, launches, host.",
+    pathParameters: attempt,
+    answer: json("Attempt"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/submissions/{id}/{task}/log",
+    id: "getLiveLog",
+    summary: "The log of a grading while it runs, from an offset on.",
+    pathParameters: attempt,
+    query: z.object({ offset: offsetSchema.optional().describe("Bytes already read; 0 by default.") }),
+    answer: json("LiveLog"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/gradings/{id}/evidence",
+    id: "getEvidence",
+    summary: "Signatures, digests, receipt and log inclusion of a grading, and the figures that the pages show.",
+    pathParameters: grading,
+    answer: json("Evidence"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/gradings/{id}/bundle",
+    id: "getBundle",
+    summary: "The signed bundle; ranges are served. Of suites with hidden probes it is not given out.",
+    pathParameters: grading,
+    answer: { type: "application/gzip", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/gradings/{id}/files/{path}",
+    id: "getEvidenceFile",
+    summary: "One file of a grading's payload, as the evidence lists it; ranges are served.",
+    pathParameters: grading.extend({ path: z.string().describe("Path in the bundle; its slashes stand as they are.") }),
+    answer: { type: "application/octet-stream", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/published",
+    id: "listPublished",
+    summary: "Figures of publications, digit for digit.",
+    answer: json("Published"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/log",
+    id: "listLogRecords",
+    summary: "Records of the append-only log in order. Proofs need /log/checkpoint and the tiles under /log/tile.",
+    query: logQuerySchema,
+    answer: json("Log"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/openapi.json",
+    id: "getOpenApi",
+    summary: "This document.",
+    answer: { type: "application/json", schema: null },
+  },
+  {
+    method: "post",
+    path: "/api/v1/uploads",
+    id: "announceUpload",
+    summary: "Announces a self-made bundle, signed by a registered vendor key, or asks how much of it has arrived.",
+    body: "UploadAnnouncement",
+    answer: json("UploadState"),
+  },
+  {
+    method: "patch",
+    path: "/api/v1/uploads/{id}",
+    id: "appendUpload",
+    summary: "Appends bytes at an offset.",
+    pathParameters: upload,
+    headers: z.object({ "Upload-Offset": offsetSchema.describe("Bytes that have arrived.") }),
+    body: "bytes",
+    answer: json("UploadOffset"),
+  },
+  {
+    method: "post",
+    path: "/api/v1/uploads/{id}/finish",
+    id: "finishUpload",
+    summary: "Verifies the bundle and records it.",
+    pathParameters: upload,
+    answer: json("UploadResult"),
+  },
+];

@@ -1,0 +1,203 @@
+import type { Board, BoardAnswer, BoardRow } from "@/lib/contract/api";
+import { formatNumber, formatRankSet } from "@/lib/format/numbers";
+import { formatDay } from "@/lib/format/times";
+import { type BoardColumn, categoryColumns, figureColumns, resolvedColumn } from "./board-columns";
+import { type BoardView, sortRows } from "./board-view";
+import { preparePareto } from "./pareto";
+
+type Value = string | number | null;
+
+/** A column of the board as data: its key in CSV and JSON, and a row's value in it, unrounded. */
+interface TableColumn {
+  key: string;
+  label: string;
+  unit: string | null;
+  meaning: string;
+  value: (row: BoardRow) => Value;
+}
+
+const plain = (key: string, label: string, meaning: string, value: (row: BoardRow) => Value): TableColumn => ({
+  key,
+  label,
+  unit: null,
+  meaning,
+  value,
+});
+
+const unitWords: Readonly<Record<string, string>> = { "%": "pct", $: "usd", M: "m", min: "min" };
+
+const figure = ({ key, label, unit, meaning, value }: BoardColumn): TableColumn => ({
+  key: unit ? `${key}_${unitWords[unit] ?? unit}` : key,
+  label,
+  unit,
+  meaning,
+  value,
+});
+
+const identity = [
+  plain("rank_best", "Rank set, best", "Best place that the data leave open.", (row) => row.rankSet?.[0] ?? null),
+  plain("rank_worst", "Rank set, worst", "Worst place that the data leave open.", (row) => row.rankSet?.[1] ?? null),
+  plain("kind", "Kind", "A model's entry, or a reference patch set, which is never ranked.", (row) => row.entry.kind),
+  plain("model", "Model", "The model.", (row) => row.entry.model),
+  plain("agent", "Agent", "What drives the model.", (row) => row.entry.agent),
+  plain("agent_version", "Agent version", "Version of the agent.", (row) => row.entry.agentVersion),
+  plain("effort", "Effort", "Reasoning effort.", (row) => row.entry.reasoningEffort),
+] as const;
+
+const counts = [
+  plain("resolved", "Resolved, count", "Tasks resolved, where counts are known.", (row) => row.resolved.resolved),
+  plain("tasks", "Tasks", "Tasks of the suite.", (row) => row.resolved.total),
+  plain(
+    "interval_low_pct",
+    "Interval, low",
+    "Lower end of the Wilson 95 % interval of % resolved.",
+    (row) => row.resolved.interval?.[0] ?? null,
+  ),
+  plain(
+    "interval_high_pct",
+    "Interval, high",
+    "Upper end of the Wilson 95 % interval of % resolved.",
+    (row) => row.resolved.interval?.[1] ?? null,
+  ),
+] as const;
+
+const provenance = [
+  plain("evidence", "Evidence", "What the row rests on: reported, signed, verified, reproduced.", (row) => row.tier),
+  plain("provisional", "Provisional", "Whether a host's fault awaits its rerun.", (row) =>
+    row.provisional ? "yes" : "no",
+  ),
+  plain("not_graded", "Not graded", "Tasks without a grading.", (row) => row.missing),
+  plain("organization", "Organization", "Who submitted the row.", (row) => row.organization),
+  plain("date", "Date", "Date of the row, in UTC.", (row) => formatDay(row.date)),
+  plain("submission", "Submission", "Id of the submission.", (row) => row.submissionId),
+] as const;
+
+function tableColumns(board: Board): TableColumn[] {
+  return [
+    ...identity,
+    figure(resolvedColumn),
+    ...counts,
+    ...categoryColumns(board.suite).map(figure),
+    ...figureColumns.map(figure),
+    ...provenance,
+  ];
+}
+
+/** Every row of the board in a view's order, reference sets last. */
+function rowsInOrder(board: Board, view: BoardView): BoardRow[] {
+  return [...sortRows(board.rows, view), ...board.references];
+}
+
+/** The board in a view as `/api/v1/board` gives it: rows in the view's order, and the same rows as a plain table. */
+export function boardAnswerOf(board: Board, view: BoardView): BoardAnswer {
+  const columns = tableColumns(board);
+  const pareto = view.pareto && preparePareto(board, view.pareto, view.category);
+  return {
+    ...board,
+    rows: sortRows(board.rows, view),
+    view: { category: view.category, sort: view.sort, direction: view.direction, pareto: view.pareto },
+    table: {
+      columns: columns.map(({ key, label, unit, meaning }) => ({ key, label, unit, meaning })),
+      rows: rowsInOrder(board, view).map((row) => columns.map((column) => column.value(row))),
+    },
+    pareto: pareto
+      ? {
+          axis: pareto.axis,
+          summary: pareto.summary,
+          points: pareto.points.map(({ row, x, y, frontier, dominatedBy }) => ({
+            submissionId: row.submissionId,
+            x,
+            y,
+            frontier,
+            dominatedBy: dominatedBy?.submissionId ?? null,
+          })),
+          withoutFigure: pareto.withoutFigure.map((row) => row.submissionId),
+        }
+      : null,
+  };
+}
+
+/** A spreadsheet would run what begins so, and the names come from submitters. */
+const formulaStart = /^[=+\-@\t\r]/;
+
+function csvCell(value: Value): string {
+  if (value === null) return "";
+  if (typeof value === "number") return String(value);
+  const inert = formulaStart.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+}
+
+/**
+ * The table as CSV (RFC 4180): numbers unrounded, what is missing empty. A text that a spreadsheet would take for a
+ * formula has an apostrophe before it.
+ */
+export function boardCsv({ table }: BoardAnswer): string {
+  const lines = [table.columns.map(({ key }) => key), ...table.rows];
+  return lines.map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
+}
+
+const markdownText = (text: string) => text.replaceAll(/[\\`*_{}[\]<>()#+\-.!|~&]/g, "\\$&");
+
+/** The board as a Markdown table with the page's figures and roundings, its notes below. */
+export function boardMarkdown(board: Board, view: BoardView): string {
+  const rows = rowsInOrder(board, view);
+  const figures: BoardColumn[] = [resolvedColumn, ...categoryColumns(board.suite), ...figureColumns].filter((column) =>
+    rows.some((row) => column.value(row) !== null),
+  );
+  const header = [
+    "Rank set",
+    "Model",
+    "Agent",
+    ...figures.map(({ label, unit }) => (unit ? `${label}, ${unit}` : label)),
+    "Evidence",
+    "Date",
+  ];
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const { suite } = board;
+  return [
+    `# ${markdownText(suite.title)} ${suite.version}`,
+    "",
+    line(header),
+    line(header.map((_, index) => (index > 2 && index < header.length - 2 ? "---:" : "---"))),
+    ...rows.map((row) =>
+      line([
+        formatRankSet(row.rankSet),
+        markdownText(row.entry.model),
+        row.entry.agent ? markdownText([row.entry.agent, row.entry.agentVersion].filter(Boolean).join(" ")) : "",
+        ...figures.map((column) => formatNumber(column.value(row), column.decimals)),
+        row.tier,
+        formatDay(row.date),
+      ]),
+    ),
+    ...Object.values(board.notes).flatMap((note) => ["", markdownText(note)]),
+    "",
+  ].join("\n");
+}
+
+const texEscapes: Readonly<Record<string, string>> = {
+  "\\": "\\textbackslash{}",
+  "~": "\\textasciitilde{}",
+  "^": "\\textasciicircum{}",
+};
+const texText = (text: string) => text.replaceAll(/[\\{}$&#%_~^]/g, (found) => texEscapes[found] ?? `\\${found}`);
+
+/** The publication that the board's reported rows come from, as BibTeX; null where it has none. */
+export function boardBibtex({ suite }: Board): string | null {
+  const { citation } = suite;
+  if (!citation) return null;
+  const arxiv = /arxiv\.org\/abs\/(\d{4}\.\d{4,5})/.exec(citation.url)?.[1];
+  const [year = "", month = ""] = citation.published.split("-");
+  const fields = [
+    ["title", `{${texText(citation.title)}}`],
+    ["year", year],
+    ...(month ? [["month", String(Number(month))]] : []),
+    ...(arxiv
+      ? [
+          ["eprint", arxiv],
+          ["archivePrefix", "arXiv"],
+        ]
+      : []),
+    ["url", citation.url],
+  ];
+  return `@misc{${suite.slug}-${suite.version},\n${fields.map(([name, value]) => `  ${name} = {${value}},\n`).join("")}}\n`;
+}
