@@ -15,7 +15,7 @@ const isReference = (row: TaskRowFacts) => row.entry.kind === "reference";
 const factsOn = (row: TaskRowFacts, task: string): TaskFacts | undefined => row.tasks.find((one) => one.task === task);
 
 /** `infradev-mini gold` as `gold`: a reference set's name without its suite's. */
-export function referenceName(model: string): string {
+function referenceName(model: string): string {
   return model.split(" ").at(-1) ?? model;
 }
 
