@@ -16,9 +16,9 @@ export function median(values: readonly number[]): number {
   return upper === undefined || lower === undefined ? Number.NaN : (upper + lower) / 2;
 }
 
-/** The rank of the measurement nearest to the median from above. */
+/** The rank of the measurement nearest to the median from above, the lowest of equal ones. */
 function rankOf(taken: readonly Measurement[], middle: number): number {
-  const above = taken.filter(({ value }) => value >= middle).sort((a, b) => a.value - b.value)[0];
+  const above = taken.filter(({ value }) => value >= middle).sort((a, b) => a.value - b.value || a.rank - b.rank)[0];
   return above?.rank ?? taken[0]?.rank ?? 0;
 }
 
