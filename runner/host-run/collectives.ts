@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Candidate } from "@/lib/contract/bundle";
 import type { Result, TestOutcome } from "@/lib/contract/result";
 import type { OutcomeStatus } from "@/lib/contract/vocabulary";
 import type { GpuGrant } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { gradeTask } from "../grading/grade";
 import type { PythonRuntime } from "../grading/python-runtime";
+import { referenceCandidate } from "../suites/reference";
 import { runnerVersion } from "../version";
 import { heldMb, idOf, theoreticalBytes, writeCollectivesTask } from "./collectives-task";
 import type { HostRun } from "./state";
@@ -34,19 +34,6 @@ const expectations: readonly Expectation[] = [
   { test: "test_times_out", status: "not-passed", rootRank: 0 },
 ];
 
-const candidate: Candidate = {
-  kind: "reference",
-  model: "nop",
-  agent: null,
-  agentVersion: null,
-  reasoningEffort: null,
-  promptCondition: "interface",
-  promptDigest: null,
-  skill: null,
-  networkPolicy: "none",
-  budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
-};
-
 /**
  * Grades two ranks that do known things: move known amounts, hold known memory, hang, crash, leave, raise, time out.
  * Compares what the grader says with what they do.
@@ -66,7 +53,7 @@ export async function runCollectives(options: {
       task,
       suite: task.suite,
       patch: new Uint8Array(),
-      candidate,
+      candidate: referenceCandidate("nop"),
       gradingId: randomUUID(),
       attemptId: null,
       lease: null,

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Candidate } from "@/lib/contract/bundle";
 import type { Launch } from "@/lib/contract/result";
 import type { GpuGrant } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
@@ -10,7 +9,7 @@ import { gradeTask } from "../grading/grade";
 import type { PythonRuntime } from "../grading/python-runtime";
 import { prepareWorkspace } from "../grading/workspace";
 import type { LoadedTask } from "../suites/load";
-import { readReferencePatch } from "../suites/reference";
+import { readReferencePatch, referenceCandidate } from "../suites/reference";
 import { runnerVersion } from "../version";
 import { runByHand } from "./by-hand";
 
@@ -31,19 +30,6 @@ export type OverheadOptions = {
   rounds: number;
   signal: AbortSignal;
   onRound?: (done: number) => void;
-};
-
-const candidate: Candidate = {
-  kind: "reference",
-  model: "gold",
-  agent: null,
-  agentVersion: null,
-  reasoningEffort: null,
-  promptCondition: "interface",
-  promptDigest: null,
-  skill: null,
-  networkPolicy: "none",
-  budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
 };
 
 /**
@@ -68,7 +54,7 @@ async function measureIn(workDir: string, options: OverheadOptions): Promise<Ove
       task,
       suite: task.suite,
       patch,
-      candidate,
+      candidate: referenceCandidate("gold"),
       gradingId: randomUUID(),
       attemptId: null,
       lease: null,

@@ -1,14 +1,14 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { dsseEnvelopeSchema } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import { hostFactsSchema } from "@/lib/contract/result";
 import { instantSchema } from "@/lib/contract/scalars";
 import { executors, gradingStatuses } from "@/lib/contract/vocabulary";
-import { decodeUtf8, utf8 } from "@/lib/evidence/bytes";
-import { serializeEnvelope, signEnvelope, type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
+import { decodeUtf8 } from "@/lib/evidence/bytes";
+import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
+import { writeSignedReport } from "../suites/signed-report";
 
 /** What a host run saw beside the gate's reports: the self-test, and the runner's overhead. Signed, one per run. */
 const hostRunSchema = z.object({
@@ -77,13 +77,8 @@ const hostRunPayloadType = "application/vnd.infradev.host-run+json";
 const envelopeSchema = dsseEnvelopeSchema.extend({ payloadType: z.literal(hostRunPayloadType) });
 
 /** Writes the report as a signed envelope, whole or not at all. */
-export async function writeHostRun(path: string, report: HostRun, signer: Signer): Promise<void> {
-  const envelope = await signEnvelope(hostRunPayloadType, utf8(JSON.stringify(report)), signer);
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}.tmp`;
-  await writeFile(temporary, `${serializeEnvelope(envelope)}\n`);
-  await rename(temporary, path);
-}
+export const writeHostRun = (path: string, report: HostRun, signer: Signer): Promise<void> =>
+  writeSignedReport(path, hostRunPayloadType, report, signer);
 
 /** The report at `path` where one of `keys` signed it, null where there is none. Throws `host-run.form` otherwise. */
 export async function readHostRun(path: string, keys: readonly VerificationKey[]): Promise<HostRun | null> {

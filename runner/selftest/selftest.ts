@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Candidate } from "@/lib/contract/bundle";
 import type { Result } from "@/lib/contract/result";
 import { createControlGroup } from "../executors/control-group";
 import type { GpuGrant } from "../gpus/grant";
@@ -12,6 +11,7 @@ import { type Graded, gradeTask } from "../grading/grade";
 import type { PythonRuntime } from "../grading/python-runtime";
 import { processOwner } from "../processes/owner";
 import type { LoadedTask } from "../suites/load";
+import { referenceCandidate } from "../suites/reference";
 import { runnerVersion } from "../version";
 import { type Exploit, type Family, mark, type Need, patchBytes } from "./exploit";
 import { exploits, honestPatch } from "./exploits/all";
@@ -45,19 +45,6 @@ export type SelfTest = {
   /** The honest change resolves both tiny tasks, and the one that wastes memory and time does not. */
   controlResolved: boolean;
   results: ExploitResult[];
-};
-
-const candidate: Candidate = {
-  kind: "reference",
-  model: "self-test",
-  agent: null,
-  agentVersion: null,
-  reasoningEffort: null,
-  promptCondition: "interface",
-  promptDigest: null,
-  skill: null,
-  networkPolicy: "none",
-  budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
 };
 
 function seenIn({ result }: Graded, wanted = ""): string {
@@ -154,7 +141,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
         task,
         suite: task.suite,
         patch,
-        candidate,
+        candidate: referenceCandidate("self-test"),
         gradingId: randomUUID(),
         attemptId: null,
         lease: null,

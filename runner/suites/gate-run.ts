@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
-import type { Candidate } from "@/lib/contract/bundle";
 import { dsseEnvelopeSchema } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import type { Result } from "@/lib/contract/result";
-import { decodeUtf8, utf8 } from "@/lib/evidence/bytes";
-import { serializeEnvelope, signEnvelope, type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
+import { decodeUtf8 } from "@/lib/evidence/bytes";
+import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
 import type { GpuGrant } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
@@ -18,7 +17,8 @@ import type { PythonRuntime } from "../grading/python-runtime";
 import { processOwner } from "../processes/owner";
 import { runnerVersion } from "../version";
 import type { LoadedTask } from "./load";
-import { readReferencePatch } from "./reference";
+import { readReferencePatch, referenceCandidate } from "./reference";
+import { writeSignedReport } from "./signed-report";
 import {
   type GateGrading,
   type GateItem,
@@ -34,13 +34,8 @@ import {
 const envelopeSchema = dsseEnvelopeSchema.extend({ payloadType: z.literal(validationPayloadType) });
 
 /** Writes a report as a signed envelope, whole or not at all. */
-export async function writeValidation(path: string, report: Validation, signer: Signer): Promise<void> {
-  const envelope = await signEnvelope(validationPayloadType, utf8(JSON.stringify(report)), signer);
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}.tmp`;
-  await writeFile(temporary, `${serializeEnvelope(envelope)}\n`);
-  await rename(temporary, path);
-}
+export const writeValidation = (path: string, report: Validation, signer: Signer): Promise<void> =>
+  writeSignedReport(path, validationPayloadType, report, signer);
 
 /** Reads a report that one of `keys` signed. Throws `validation.form` and DSSE's problems (`validation.*`). */
 export async function readValidation(path: string, keys: readonly VerificationKey[]): Promise<Validation> {
@@ -103,19 +98,6 @@ async function readMemory(payloadDir: string) {
   }
   return { peakMemoryMb, ofTest };
 }
-
-const candidateOf = (name: string): Candidate => ({
-  kind: "reference",
-  model: name,
-  agent: null,
-  agentVersion: null,
-  reasoningEffort: null,
-  promptCondition: "interface",
-  promptDigest: null,
-  skill: null,
-  networkPolicy: "none",
-  budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
-});
 
 export type GateOptions = {
   repeats: number;
@@ -227,7 +209,7 @@ async function gradeItem(
       task,
       suite: task.suite,
       patch: await readReferencePatch(task, item.patch),
-      candidate: candidateOf(item.patch),
+      candidate: referenceCandidate(item.patch),
       gradingId: randomUUID(),
       attemptId: null,
       lease: null,

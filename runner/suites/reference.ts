@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Candidate } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import type { LoadedTask } from "./load";
 
@@ -16,3 +17,17 @@ export async function readReferencePatch(task: LoadedTask, name: string): Promis
     remedy: `name one of: gold, nop${task.mutants.map((each) => `, mutant-${each.number}`).join("")}`,
   });
 }
+
+/** What a grading of the runner's own says of its patch: no model, no agent, no network. */
+export const referenceCandidate = (name: string): Candidate => ({
+  kind: "reference",
+  model: name,
+  agent: null,
+  agentVersion: null,
+  reasoningEffort: null,
+  promptCondition: "interface",
+  promptDigest: null,
+  skill: null,
+  networkPolicy: "none",
+  budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
+});
