@@ -73,6 +73,7 @@ function checkFolder() {
 function lockInstallation() {
   const file = join(root, ".data", "setup.lock");
   fs.mkdirSync(join(root, ".data"), { recursive: true });
+  let told = false;
   for (let waits = 0; ; waits++) {
     try {
       fs.writeFileSync(file, String(process.pid), { flag: "wx" });
@@ -85,8 +86,9 @@ function lockInstallation() {
     // A file without a number was made this instant, or left by a process that was killed then.
     if (holder > 0 ? !isAlive(holder) : waits > 20) removeStale(file, text);
     else {
-      if (waits === 0)
-        say(`another process (${holder || "just started"}) installs the packages of this folder; waiting`);
+      // Not only in the first round: that one may have gone to removing a stale lock which another process then took.
+      if (!told) say(`another process (${holder || "just started"}) installs the packages of this folder; waiting`);
+      told = true;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
     }
   }

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { performance } from "node:perf_hooks";
+import { stripVTControlCharacters } from "node:util";
 import { freePort, startEmbedded } from "../db/embedded";
 import { copyBuild, removeBuildCopy, startProgram, startSite } from "../e2e/stack";
 
@@ -23,6 +24,8 @@ const counts: Record<string, string> = long
 const started = performance.now();
 const total: Count = { passed: 0, failed: 0, skipped: 0 };
 const failedSteps: string[] = [];
+/** What failed, with the beginning of its message: told once more beside the verdict, where a cut log still shows it. */
+const failures: string[] = [];
 
 /** Runs a program, its output passed on; the exit code. */
 async function pass(name: string, command: string[], env: Record<string, string> = {}): Promise<number | null> {
@@ -49,7 +52,9 @@ async function step(name: string, run: () => Promise<Count>): Promise<void> {
   try {
     count = await run();
   } catch (error) {
-    console.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    console.log(text);
+    failures.push(`${name}: ${text}`);
     count = { passed: 0, failed: 1, skipped: 0 };
   }
   total.passed += count.passed;
@@ -83,11 +88,24 @@ async function vitest(project: string): Promise<Count> {
     `--outputFile.json=${report}`,
   ]);
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
-  const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(readFileSync(report, "utf8")) as {
+  const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, "utf8")) as {
     numPassedTests: number;
     numFailedTests: number;
     numPendingTests: number;
+    testResults: {
+      name: string;
+      status: string;
+      message: string;
+      assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
+    }[];
   };
+  for (const file of testResults) {
+    const failed = file.assertionResults.filter(({ status }) => status === "failed");
+    for (const { fullName, failureMessages } of failed)
+      failures.push(`${relative(process.cwd(), file.name)} > ${fullName}\n${failureMessages.join("\n")}`);
+    if (file.status === "failed" && failed.length === 0)
+      failures.push(`${relative(process.cwd(), file.name)}\n${file.message}`);
+  }
   return judged({ passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests }, code);
 }
 
@@ -100,12 +118,36 @@ async function lines(name: string, command: string[], env: Record<string, string
     onLine: (line) => {
       console.log(line);
       if (/^(\d\d:\d\d\s+)?ok /.test(line)) count.passed++;
-      if (/^(\d\d:\d\d\s+)?FAIL /.test(line)) count.failed++;
+      if (/^(\d\d:\d\d\s+)?FAIL /.test(line)) {
+        count.failed++;
+        failures.push(line);
+      }
     },
   });
   running = program.stop;
   const code = await program.exit;
   return judged(count, code);
+}
+
+interface BrowserSuite {
+  suites?: BrowserSuite[];
+  specs?: {
+    file: string;
+    title: string;
+    tests: { projectName: string; status: string; results: { error?: { message?: string } }[] }[];
+  }[];
+}
+
+function failedSpecs(suite: BrowserSuite): string[] {
+  const own = (suite.specs ?? []).flatMap(({ file, title, tests }) =>
+    tests
+      .filter(({ status }) => status === "unexpected" || status === "flaky")
+      .map(
+        ({ projectName, status, results }) =>
+          `[${projectName}] ${file} > ${title} (${status})\n${results.flatMap(({ error }) => error?.message ?? []).join("\n")}`,
+      ),
+  );
+  return [...own, ...(suite.suites ?? []).flatMap(failedSpecs)];
 }
 
 async function browser(): Promise<Count> {
@@ -119,9 +161,11 @@ async function browser(): Promise<Count> {
         INFRADEV_BASE_URL: site.url,
         PLAYWRIGHT_JSON_OUTPUT_FILE: report,
       });
-      const { stats } = JSON.parse(readFileSync(report, "utf8")) as {
+      const { stats, suites } = JSON.parse(readFileSync(report, "utf8")) as {
         stats: { expected: number; unexpected: number; skipped: number; flaky: number };
+        suites: BrowserSuite[];
       };
+      failures.push(...suites.flatMap(failedSpecs));
       return judged({ passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped }, code);
     } finally {
       await site.stop();
@@ -142,6 +186,10 @@ await step("demo: the bundled suite graded through the queue", () =>
 await step("whole-system tests", () => vitest("e2e"));
 await step("browser tests", browser);
 
+const head = (text: string): string =>
+  stripVTControlCharacters(text).split("\n").slice(0, 12).join("\n   ").slice(0, 1_500);
+for (const failure of failures.slice(0, 20)) console.log(`\nFAILED ${head(failure)}`);
+if (failures.length > 20) console.log(`\n… and ${failures.length - 20} more, above`);
 console.log(
   `\n${failedSteps.length === 0 ? "every step passed" : `failed: ${failedSteps.join("; ")}`} in ${minutes(performance.now() - started)}`,
 );
