@@ -16,6 +16,9 @@ afterAll(async () => {
   await rm(scratch, { recursive: true, force: true });
 });
 
+/** As the mark names it. */
+const namespace = processOwner.split("-")[2] ?? "";
+
 async function deadPid(): Promise<number> {
   const child = spawn("/bin/true", { stdio: "ignore" });
   await new Promise((resolve) => child.once("exit", resolve));
@@ -26,9 +29,11 @@ describe("the mark of a process", () => {
   it("tells whether the maker lives, also where its pid was given away again", async () => {
     expect(isAbandoned(`infradev-grade-${processOwner}-abcdef`)).toBe(false);
     expect(isAbandoned(`infradev-${processOwner}-0011aabb`)).toBe(false);
-    expect(isAbandoned(`infradev-${process.pid}-1-0011aabb`)).toBe(true);
-    expect(isAbandoned(`infradev-grade-${await deadPid()}-77-abcdef`)).toBe(true);
+    expect(isAbandoned(`infradev-${process.pid}-1-${namespace}-0011aabb`)).toBe(true);
+    expect(isAbandoned(`infradev-grade-${await deadPid()}-77-${namespace}-abcdef`)).toBe(true);
     expect(isAbandoned("infradev-somebody-elses")).toBeNull();
+    // of a container that shares the folder: its processes cannot be looked up from here
+    expect(isAbandoned(`infradev-grade-${await deadPid()}-77-1${namespace}-abcdef`)).toBeNull();
   });
 });
 
@@ -52,8 +57,8 @@ describe("the next start", () => {
       if (old) await utimes(folder, long, long);
       return folder;
     };
-    const gone = await make(`infradev-grade-${pid}-77-test01`, true);
-    const young = await make(`infradev-grade-${pid}-77-test02`, false);
+    const gone = await make(`infradev-grade-${pid}-77-${namespace}-test01`, true);
+    const young = await make(`infradev-grade-${pid}-77-${namespace}-test02`, false);
     const alive = await make(`infradev-grade-${processOwner}-test03`, true);
     try {
       expect(await sweepLeftovers()).toBeGreaterThanOrEqual(1);

@@ -64,7 +64,7 @@ export function startGuardian(folders: readonly string[]): Guardian {
   };
 }
 
-/** Nothing younger is touched, since its maker may be in another process namespace. */
+/** Nothing younger is touched: its maker may not have entered it yet. */
 const oldEnoughMs = 60_000;
 
 async function isOld(path: string): Promise<boolean> {

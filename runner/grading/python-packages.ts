@@ -244,7 +244,10 @@ async function lockFolder(path: string, onProgress?: (text: string) => void): Pr
       if ((await readFile(path, "utf8").catch(() => "")) === holder) await rm(path, { force: true });
       continue;
     }
-    if (!told) onProgress?.(`waiting for another process that is installing the same packages`);
+    if (!told)
+      onProgress?.(
+        `waiting for another process that is installing the same packages (${holder}; if there is none, remove ${path})`,
+      );
     told = true;
     await sleep(lockWaitMs);
   }
