@@ -7,7 +7,10 @@ export function SiteFooter() {
       <p>InfraDev {version}, Apache-2.0. Every number leads to the evidence behind it.</p>
       <ul>
         <li>
-          <a href="/api/v1/board">Board as JSON</a>
+          <a href="/docs/methodology">Methodology</a>
+        </li>
+        <li>
+          <a href="/docs/verify">Verify</a>
         </li>
         <li>
           <a href="/docs/api">API</a>

@@ -1,7 +1,20 @@
 import Link from "next/link";
+import { SearchBox } from "@/components/search/search-box";
 import { NavLink } from "./nav-link";
 
-/** Name, sections and the choice of theme. */
+/** The site's sections; `under` are the internal paths that views of a section are rendered at. */
+const sections: readonly { href: string; label: string; under: readonly string[] }[] = [
+  { href: "/", label: "Leaderboard", under: ["/board/", "/entries"] },
+  { href: "/tasks", label: "Tasks", under: ["/tasks", "/task-list/"] },
+  { href: "/failures", label: "Failures", under: ["/failures", "/failure"] },
+  { href: "/compare", label: "Compare", under: ["/compare", "/comparison"] },
+  { href: "/probes", label: "Probes", under: ["/probes", "/probe-"] },
+  { href: "/conditions", label: "Conditions", under: ["/conditions", "/condition-"] },
+  { href: "/published", label: "Published", under: ["/published"] },
+  { href: "/docs", label: "Docs", under: ["/docs"] },
+];
+
+/** Name, search, sections and the choice of theme. */
 export function SiteHeader() {
   return (
     <header className="site-header">
@@ -10,29 +23,22 @@ export function SiteHeader() {
       </Link>
       <nav aria-label="Main">
         <ul>
-          <li>
-            <NavLink href="/">Leaderboard</NavLink>
-          </li>
-          <li>
-            <NavLink href="/tasks">Tasks</NavLink>
-          </li>
-          <li>
-            <NavLink href="/published">Published</NavLink>
-          </li>
-          <li>
-            <NavLink href="/docs/methodology">Methodology</NavLink>
-          </li>
-          <li>
-            <NavLink href="/docs/verify">Verify</NavLink>
-          </li>
+          {sections.map(({ href, label, under }) => (
+            <li key={href}>
+              <NavLink href={href} under={under}>
+                {label}
+              </NavLink>
+            </li>
+          ))}
         </ul>
       </nav>
+      <SearchBox />
       <label className="theme-choice">
-        <span>Theme</span>
+        <span className="sr-only">Theme</span>
         <select id="theme" defaultValue="system" autoComplete="off">
-          <option value="system">system</option>
-          <option value="light">light</option>
-          <option value="dark">dark</option>
+          <option value="system">System</option>
+          <option value="light">Light</option>
+          <option value="dark">Dark</option>
         </select>
       </label>
     </header>
