@@ -167,16 +167,16 @@ function byResolved(a: BoardRow, b: BoardRow): number {
   );
 }
 
-interface Ranked {
+/** A row with its tasks' scores, 0 to 1, in the suite's order; null where there is no per-task data. */
+export interface ScoredRow {
   row: BoardRow;
   scores: number[] | null;
 }
 
+type PairMethod = Board["pairs"][number]["method"];
+
 /** The p-values that the data of two rows allow, and the test that gave them. */
-function compareRows(
-  a: Ranked,
-  b: Ranked,
-): { method: Board["pairs"][number]["method"]; smallest: number; largest: number } {
+export function compareRows(a: ScoredRow, b: ScoredRow): { method: PairMethod; smallest: number; largest: number } {
   if (a.scores && b.scores) {
     const differences = a.scores.map((score, index) => score - (b.scores?.[index] ?? 0));
     if (isBinary(a.scores) && isBinary(b.scores)) {
@@ -212,24 +212,27 @@ function compareRows(
   return { method: "bounds", smallest: 0, largest: 1 };
 }
 
-/**
- * Computes a board from its facts: shares with Wilson intervals, paired tests over every pair of ranked rows, Holm's
- * adjustment, rank sets and the power line. Pure and deterministic. Ranked are models' rows that are not provisional;
- * provisional rows follow them unranked, reference sets stand apart. In `pairs`, where counts bound the test, `p` is the
- * bound that decides: the largest for a separated pair, the smallest for one that is not, null where neither decides.
- */
-export function prepareBoard(facts: BoardFacts): Board {
+/** A board's rows with their scores: ranked models, provisional ones and reference sets, each by % resolved. */
+export function scoredRows(facts: BoardFacts): Record<"ranked" | "provisional" | "references", ScoredRow[]> {
   const prepared = facts.rows.map((row) => ({
     row: prepareRow(facts, row),
     scores: row.evidence.kind === "graded" ? tasksInOrder(facts, row.evidence.tasks).map((task) => task.score) : null,
   }));
-  const order = (a: Ranked, b: Ranked) => byResolved(a.row, b.row);
+  const order = (a: ScoredRow, b: ScoredRow) => byResolved(a.row, b.row);
   const models = prepared.filter(({ row }) => row.entry.kind === "model");
-  const ranked = models.filter(({ row }) => !row.provisional).sort(order);
-  const provisional = models.filter(({ row }) => row.provisional).sort(order);
-  const references = prepared.filter(({ row }) => row.entry.kind === "reference").sort(order);
+  return {
+    ranked: models.filter(({ row }) => !row.provisional).sort(order),
+    provisional: models.filter(({ row }) => row.provisional).sort(order),
+    references: prepared.filter(({ row }) => row.entry.kind === "reference").sort(order),
+  };
+}
 
-  const evidence: (PairEvidence & { method: Board["pairs"][number]["method"] })[] = ranked.flatMap((a, i) =>
+/** A pair of ranked rows, by index: the ends of its p-value, raw and adjusted over all pairs, and what they decide. */
+export type DecidedPair = PairEvidence & ReturnType<typeof decidePairs>[number] & { method: PairMethod };
+
+/** Tests every pair of ranked rows and adjusts over all of them. */
+export function decideRows(ranked: readonly ScoredRow[]): DecidedPair[] {
+  const evidence = ranked.flatMap((a, i) =>
     ranked.slice(i + 1).map((b, offset) => ({
       a: i,
       b: i + 1 + offset,
@@ -238,25 +241,35 @@ export function prepareBoard(facts: BoardFacts): Board {
     })),
   );
   const decisions = decidePairs(evidence);
-  const pairs = evidence.map((pair, index): Board["pairs"][number] => {
-    const { verdict, adjustedSmallest, adjustedLargest } = decisions[index] ?? {
-      verdict: "not-separated",
-      adjustedSmallest: 1,
-      adjustedLargest: 1,
-    };
-    const exact = pair.smallest === pair.largest;
-    const unknown = verdict === "cannot-tell" && !exact;
+  return evidence.flatMap((pair, index) => {
+    const decision = decisions[index];
+    return decision ? [{ ...pair, ...decision }] : [];
+  });
+}
+
+/**
+ * Computes a board from its facts: shares with Wilson intervals, paired tests over every pair of ranked rows, Holm's
+ * adjustment, rank sets and the power line. Pure and deterministic. Ranked are models' rows that are not provisional;
+ * provisional rows follow them unranked, reference sets stand apart. In `pairs`, where counts bound the test, `p` is the
+ * bound that decides: the largest for a separated pair, the smallest for one that is not, null where neither decides.
+ */
+export function prepareBoard(facts: BoardFacts): Board {
+  const { ranked, provisional, references } = scoredRows(facts);
+  const decided = decideRows(ranked);
+  const pairs = decided.map((pair): Board["pairs"][number] => {
+    const { method, verdict } = pair;
+    const unknown = verdict === "cannot-tell" && pair.smallest !== pair.largest;
     return {
       a: ranked[pair.a]?.row.entry.slug ?? "",
       b: ranked[pair.b]?.row.entry.slug ?? "",
-      method: pair.method,
+      method,
       verdict,
       p: unknown ? null : verdict === "separated" ? pair.largest : pair.smallest,
-      pAdjusted: unknown ? null : verdict === "separated" ? adjustedLargest : adjustedSmallest,
+      pAdjusted: unknown ? null : verdict === "separated" ? pair.adjustedLargest : pair.adjustedSmallest,
     };
   });
-  const separations = evidence.flatMap((pair, index) =>
-    decisions[index]?.verdict === "separated"
+  const separations = decided.flatMap((pair) =>
+    pair.verdict === "separated"
       ? [pair.difference > 0 ? { better: pair.a, worse: pair.b } : { better: pair.b, worse: pair.a }]
       : [],
   );
