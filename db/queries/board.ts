@@ -56,6 +56,7 @@ export async function findBoardFacts(db: Queryable, params: BoardParams): Promis
       })),
       tasks: suiteTasks.map(({ slug, title, category, type }) => ({ slug, title, category, type })),
       citation: source && { title: source.title, url: source.url, published: source.published, extent: source.extent },
+      ...(suite.standard ? { standard: suite.standard } : {}),
     },
     promptCondition: params.promptCondition,
     skill: params.skill,
@@ -99,7 +100,7 @@ export async function findBoardFacts(db: Queryable, params: BoardParams): Promis
  * Each entry's newest published submission of its highest tier on a suite version, with its summary; of one prompt
  * condition and skill where these are given.
  */
-export function selectShownSubmissions(
+export async function selectShownSubmissions(
   db: Queryable,
   suiteId: number,
   {
@@ -108,7 +109,7 @@ export function selectShownSubmissions(
     submissionId,
   }: Partial<Pick<BoardParams, "promptCondition" | "skill" | "submissionId">> = {},
 ) {
-  return db
+  const rows = await db
     .selectDistinctOn([submissions.entryId], {
       submissionId: submissions.id,
       createdAt: submissions.createdAt,
@@ -123,6 +124,12 @@ export function selectShownSubmissions(
         agentVersion: entries.agentVersion,
         reasoningEffort: entries.reasoningEffort,
         networkPolicy: entries.networkPolicy,
+      },
+      budget: {
+        timeMin: entries.budgetTimeMin,
+        costUsd: entries.budgetCostUsd,
+        tokensM: entries.budgetTokensM,
+        steps: entries.budgetSteps,
       },
       promptCondition: entries.promptCondition,
       skill: entries.skillName,
@@ -152,6 +159,7 @@ export function selectShownSubmissions(
       ),
     )
     .orderBy(submissions.entryId, desc(tierRank), desc(submissions.publishedAt), desc(submissions.id));
+  return rows.map(({ budget, ...row }) => ({ ...row, entry: { ...row.entry, budget } }));
 }
 
 /** Means are over every attempt of the submission: one that no grading counts for has resolved nothing. */

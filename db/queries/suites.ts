@@ -58,8 +58,8 @@ export async function findSource(db: Queryable, id: number) {
 }
 
 /**
- * Writes a packed suite. A pack of a version that is here may differ in wording (titles, summary, requirements) and in
- * whether the probes are open, which is updated; one whose grading digests or prompts differ is refused, since results
+ * Writes a packed suite. A pack of a version that is here may differ in wording (titles, summary, requirements), in the
+ * standard that rows are compared with, and in whether the probes are open, which is updated; one whose grading digests or prompts differ is refused, since results
  * under one version must be comparable.
  */
 export async function importSuite(tx: Transaction, pack: PackedSuite): Promise<{ suiteId: number; created: boolean }> {
@@ -99,7 +99,7 @@ export async function importSuite(tx: Transaction, pack: PackedSuite): Promise<{
       });
     await tx
       .update(suites)
-      .set({ title: suite.title, summary: suite.summary, probes: suite.probes })
+      .set({ title: suite.title, summary: suite.summary, probes: suite.probes, standard: suite.standard ?? null })
       .where(eq(suites.id, known.id));
     for (const { manifest, interfaces } of pack.tasks) {
       const task = taskOf.get(manifest.task.slug);
@@ -122,6 +122,7 @@ export async function importSuite(tx: Transaction, pack: PackedSuite): Promise<{
       title: suite.title,
       summary: suite.summary,
       probes: suite.probes,
+      standard: suite.standard ?? null,
       taskCount: pack.tasks.length,
       ...Object.fromEntries(categories.map((category) => [`${category}Count`, count(category)])),
     } as typeof suites.$inferInsert)

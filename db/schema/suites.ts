@@ -1,5 +1,5 @@
 import { boolean, index, integer, jsonb, pgTable, primaryKey, serial, text, unique } from "drizzle-orm/pg-core";
-import type { InterfaceEntry, Manifest, ManifestTest } from "../../lib/contract/task";
+import type { InterfaceEntry, Manifest, ManifestTest, SuiteStandard } from "../../lib/contract/task";
 import {
   categories,
   expectations,
@@ -28,6 +28,8 @@ export const suites = pgTable(
     rlCount: integer("rl_count").notNull(),
     /** Set where the suite is known from a publication only. */
     sourceId: integer("source_id").references(() => publishedSources.id),
+    /** The configuration that its rows are meant to share; null where it states none. */
+    standard: jsonb("standard").$type<SuiteStandard>(),
     /** Place in pickers, smallest first. */
     position: integer("position").notNull().default(100),
     importedAt: instant("imported_at").notNull().defaultNow(),

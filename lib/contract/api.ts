@@ -2,7 +2,7 @@ import { z } from "zod";
 import { candidateSchema, dsseEnvelopeSchema } from "./bundle";
 import { logRecordSchema } from "./log";
 import { guardSchema, hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
-import { manifestTestSchema } from "./task";
+import { manifestTestSchema, suiteStandardSchema } from "./task";
 import {
   categories,
   entryKinds,
@@ -50,6 +50,8 @@ export const boardRowSchema = z.object({
     agentVersion: z.string().nullable(),
     reasoningEffort: z.string().nullable(),
     networkPolicy: z.string(),
+    /** Limits of the agent's run, null where not stated. Absent: not stated at all. */
+    budget: candidateSchema.shape.budget.optional(),
   }),
   submissionId: z.uuid(),
   organization: z.string(),
@@ -91,6 +93,8 @@ export const boardSchema = z.object({
       z.object({ slug: z.string(), title: z.string(), category: z.enum(categories), type: z.enum(taskTypes) }),
     ),
     citation: z.object({ title: z.string(), url: z.string(), published: z.string(), extent: z.string() }).nullable(),
+    /** The configuration that its rows are meant to share; absent where the suite states none. */
+    standard: suiteStandardSchema.optional(),
   }),
   promptCondition: z.enum(promptConditions),
   skill: z.string().nullable(),

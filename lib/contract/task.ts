@@ -7,6 +7,7 @@ import {
   isolations,
   launchers,
   meters,
+  networkPolicies,
   probesVisibilities,
   promptConditions,
   properties,
@@ -200,6 +201,23 @@ export function manifestForGpus(manifest: Manifest, gpus: number): Manifest {
   };
 }
 
+/**
+ * `[standard]` of suite.toml: the configuration that the suite's rows are meant to share. An entry that states something
+ * else is marked `custom`. What is left out is nobody's standard.
+ */
+export const suiteStandardSchema = z.strictObject({
+  prompt_condition: z.enum(promptConditions).optional(),
+  /** `none`: agents get no skill. */
+  skill: z.literal("none").optional(),
+  network_policy: z.enum(networkPolicies).exclude(["not-stated"]).optional(),
+  /** Limits of the agent's run per task: minutes, US dollars, million tokens, completed model turns. */
+  time_min: z.number().positive().optional(),
+  cost_usd: z.number().positive().optional(),
+  tokens_m: z.number().positive().optional(),
+  steps: z.int().positive().optional(),
+});
+export type SuiteStandard = z.infer<typeof suiteStandardSchema>;
+
 /** `suite.toml`. */
 export const suiteFileSchema = z.object({
   slug: slugSchema,
@@ -209,6 +227,7 @@ export const suiteFileSchema = z.object({
   probes: z.enum(probesVisibilities),
   /** Task slugs in their display order. */
   tasks: z.array(slugSchema).min(1),
+  standard: suiteStandardSchema.optional(),
   /** Python distributions that its tests need beside pytest, as pip's requirements (`torch>=2.6`). */
   python_packages: z
     .array(z.string().regex(/^[A-Za-z0-9][\w.-]*([<>=!~]=?[\w.*]+(,[<>=!~]=?[\w.*]+)*)?$/))

@@ -4,6 +4,7 @@ import type {
   GradingStatus,
   LaunchPurpose,
   Meter,
+  NetworkPolicy,
   OutcomeStatus,
   PromptCondition,
   Property,
@@ -25,6 +26,14 @@ export const taskTypeLabels: Record<TaskType, string> = {
 export const conditionLabels: Record<PromptCondition, string> = {
   interface: "interface prompt",
   "pr-description": "pull-request description",
+};
+
+/** Network that the agent had while it worked. */
+export const networkLabels: Record<NetworkPolicy, string> = {
+  none: "none",
+  "model-endpoint-only": "model endpoint only",
+  open: "open",
+  "not-stated": "not stated",
 };
 
 export const propertyLabels: Record<Property, string> = {
