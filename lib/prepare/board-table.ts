@@ -1,5 +1,6 @@
 import type { Board, BoardAnswer, BoardRow } from "@/lib/contract/api";
 import { formatNumber, formatRankSet } from "@/lib/format/numbers";
+import { csvText, markdownRow, markdownText } from "@/lib/format/tables";
 import { formatDay } from "@/lib/format/times";
 import { type BoardColumn, categoryColumns, figureColumns, resolvedColumn } from "./board-columns";
 import { type BoardView, sortRows } from "./board-view";
@@ -117,26 +118,10 @@ export function boardAnswerOf(board: Board, view: BoardView): BoardAnswer {
   };
 }
 
-/** A spreadsheet would run what begins so, and the names come from submitters. */
-const formulaStart = /^[=+\-@\t\r]/;
-
-function csvCell(value: Value): string {
-  if (value === null) return "";
-  if (typeof value === "number") return String(value);
-  const inert = formulaStart.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
-}
-
-/**
- * The table as CSV (RFC 4180): numbers unrounded, what is missing empty. A text that a spreadsheet would take for a
- * formula has an apostrophe before it.
- */
+/** The table as CSV, by the keys of its columns. */
 export function boardCsv({ table }: BoardAnswer): string {
-  const lines = [table.columns.map(({ key }) => key), ...table.rows];
-  return lines.map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
+  return csvText([table.columns.map(({ key }) => key), ...table.rows]);
 }
-
-const markdownText = (text: string) => text.replaceAll(/[\\`*_{}[\]<>()#+\-.!|~&]/g, "\\$&");
 
 /** The board as a Markdown table with the page's figures and roundings, its notes below. */
 export function boardMarkdown(board: Board, view: BoardView): string {
@@ -152,15 +137,14 @@ export function boardMarkdown(board: Board, view: BoardView): string {
     "Evidence",
     "Date",
   ];
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const { suite } = board;
   return [
     `# ${markdownText(suite.title)} ${suite.version}`,
     "",
-    line(header),
-    line(header.map((_, index) => (index > 2 && index < header.length - 2 ? "---:" : "---"))),
+    markdownRow(header),
+    markdownRow(header.map((_, index) => (index > 2 && index < header.length - 2 ? "---:" : "---"))),
     ...rows.map((row) =>
-      line([
+      markdownRow([
         formatRankSet(row.rankSet),
         markdownText(row.entry.model),
         row.entry.agent ? markdownText([row.entry.agent, row.entry.agentVersion].filter(Boolean).join(" ")) : "",
