@@ -5,13 +5,28 @@ import { parseTaskListView, taskListPath } from "@/lib/prepare/task-list-view";
 /** Views of the leaderboard and of the list of tasks are pages of their own, made once and kept: a page that reads its query cannot be prerendered. */
 export function proxy(request: NextRequest) {
   const { pathname, searchParams } = request.nextUrl;
+  if (pathname.includes("%"))
+    return isDecodable(pathname) ? NextResponse.next() : NextResponse.rewrite(new URL(nowhere(pathname), request.url));
   const path =
     pathname === "/tasks" ? taskListPath(parseTaskListView(searchParams)) : viewPath(parseView(searchParams));
   return NextResponse.rewrite(new URL(path, request.url));
 }
 
+/** The framework answers 500 to an address that it cannot decode; it is one of those that name nothing. */
+function isDecodable(pathname: string): boolean {
+  try {
+    decodeURIComponent(pathname);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const nowhere = (pathname: string) => (pathname.startsWith("/api/") ? "/api/v1/none" : "/none");
+
 export const config = {
   matcher: [
+    "/:path(.*%.*)",
     { source: "/", has: [{ type: "query", key: "suite" }] },
     { source: "/", has: [{ type: "query", key: "version" }] },
     { source: "/", has: [{ type: "query", key: "condition" }] },

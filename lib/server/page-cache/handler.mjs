@@ -1,6 +1,7 @@
 import fileSystemCache from "next/dist/server/lib/incremental-cache/file-system-cache.js";
 import { joinPushes, scriptPolicyOf } from "./inline-scripts.mjs";
 import { fileKeeper } from "./kept-files.mjs";
+import { writtenOut } from "./not-found-page.mjs";
 
 const FileSystemCache = fileSystemCache.default ?? fileSystemCache;
 const header = "content-security-policy";
@@ -11,29 +12,33 @@ const prepared = new WeakSet();
 /** One for the process: the framework makes a handler for each request. */
 const keepsFile = fileKeeper();
 
-/** Gives a prerendered page the policy that names its inline scripts, once: the value stays in the cache. */
-function prepare(value) {
+/**
+ * Writes out a page that is not found, and gives a prerendered page the policy that names its inline scripts, once: the
+ * value stays in the cache.
+ */
+function prepare(value, serverDistDir) {
   if (value?.kind !== "APP_PAGE" || value.postponed || typeof value.html !== "string" || prepared.has(value)) return;
   prepared.add(value);
-  if (value.headers?.[header]) return;
-  value.html = joinPushes(value.html);
+  const html = value.status === 404 ? writtenOut(value.html, serverDistDir) : value.html;
+  if (value.headers?.[header] && html === value.html) return;
+  value.html = joinPushes(html);
   const policy = scriptPolicyOf(value.html);
   if (policy) value.headers = { ...value.headers, [header]: policy };
 }
 
 /**
- * Next's own page cache, with a strict Content-Security-Policy beside each page that is whole, and a bound on the pages
- * that become files.
+ * Next's own page cache, with a strict Content-Security-Policy beside each page that is whole, pages that are not found
+ * written out, and a bound on the pages that become files.
  */
 export default class PageCache extends FileSystemCache {
   async get(...args) {
     const found = await super.get(...args);
-    prepare(found?.value);
+    prepare(found?.value, this.serverDistDir);
     return found;
   }
 
   async set(...args) {
-    prepare(args[1]);
+    prepare(args[1], this.serverDistDir);
     const [key, value] = args;
     const target = keepsFile(key, value) ? this : Object.create(this, { flushToDisk: { value: false } });
     return super.set.apply(target, args);

@@ -1,0 +1,1 @@
+export function writtenOut(html: string, serverDistDir: string): string;
