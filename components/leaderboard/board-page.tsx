@@ -1,6 +1,6 @@
 import { StructuredData } from "@/components/ui/structured-data";
-import type { Board } from "@/lib/contract/api";
-import { countWord, formatP, plural } from "@/lib/format/numbers";
+import { type Board, listedPairsMax } from "@/lib/contract/api";
+import { countWord, formatNumber, formatP, plural } from "@/lib/format/numbers";
 import { formatDate } from "@/lib/format/times";
 import { columnsOf } from "@/lib/prepare/board-columns";
 import { boardDataset, boardTwinHref } from "@/lib/prepare/board-twins";
@@ -93,7 +93,7 @@ function Notes({ board }: { board: Board }) {
   );
 }
 
-/** Pairs listed on the page at most; the board as JSON has every one. */
+/** Pairs listed on the page at most; the board as JSON has more. */
 const pairLimit = 100;
 
 /** Pairs that differ, or that the counts leave open, with their p-values, the smallest first. */
@@ -102,12 +102,13 @@ function Pairs({ board, view }: { board: Board; view: BoardView }) {
   const listed = board.pairs
     .filter((pair) => pair.verdict !== "not-separated")
     .sort((a, b) => (a.pAdjusted ?? 1) - (b.pAdjusted ?? 1));
-  if (listed.length === 0) return null;
+  const { all, separated, cannotTell } = board.pairCounts;
+  const said = separated + cannotTell;
+  if (said === 0) return null;
   return (
     <details className="pairs">
       <summary>
-        {listed.length} of {board.pairs.length} {plural(board.pairs.length, "pair")}: told apart, or left open by
-        published counts
+        {formatNumber(said)} of {formatNumber(all)} {plural(all, "pair")}: told apart, or left open by published counts
       </summary>
       <table className="plain">
         <caption className="sr-only">Pairs of entries that differ or that the published counts leave open</caption>
@@ -144,9 +145,11 @@ function Pairs({ board, view }: { board: Board; view: BoardView }) {
           ))}
         </tbody>
       </table>
-      {listed.length > pairLimit ? (
+      {said > pairLimit ? (
         <p className="aside">
-          {listed.length - pairLimit} more stand in the <a href={boardTwinHref(board, view, "")}>board as JSON</a>.
+          The {pairLimit} of the smallest p are shown.{" "}
+          {said > listedPairsMax ? `The first ${formatNumber(listedPairsMax)}` : "All of them"} stand in the{" "}
+          <a href={boardTwinHref(board, view, "")}>board as JSON</a>.
         </p>
       ) : null}
     </details>

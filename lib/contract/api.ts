@@ -34,6 +34,9 @@ export const taskCellSchema = z.object({
   task: z.string(),
   category: z.enum(categories),
   verdict: z.enum(taskVerdicts),
+  /** Means over the task's attempts of `resolved` and of `official resolved`, 0 to 1. */
+  score: z.number(),
+  officialScore: z.number(),
   requiredPassed: z.int().nullable(),
   requiredTotal: z.int().nullable(),
   /** Null where the task has no grading. */
@@ -63,10 +66,14 @@ export const boardRowSchema = z.object({
   resolved: shareSchema,
   /** Null where the source does not say. */
   officialResolved: shareSchema.nullable(),
+  /** The rank set by official tests alone, among the ranked rows that state them; null for every other row. */
+  officialRankSet: z.tuple([z.int(), z.int()]).nullable(),
   /** Of the attempts that pass every official test, those that the probes reject. */
   probeRejected: z.object({ rejected: z.int(), officialResolved: z.int() }).nullable(),
   passedPct: z.number().nullable(),
   byCategory: z.array(z.object({ category: z.enum(categories), share: shareSchema })),
+  /** The same with official tests alone; null where the source does not say. */
+  officialByCategory: z.array(z.object({ category: z.enum(categories), share: shareSchema })).nullable(),
   timeMin: z.number().nullable(),
   costUsd: z.number().nullable(),
   tokensM: z.number().nullable(),
@@ -79,6 +86,28 @@ export const boardRowSchema = z.object({
   date: z.string(),
 });
 export type BoardRow = z.infer<typeof boardRowSchema>;
+
+/** Most pairs that a board lists. With more, those that say most stand: told apart first, smallest p first. */
+export const listedPairsMax = 1225;
+
+const pairSchema = z.object({
+  a: z.string(),
+  b: z.string(),
+  method: z.enum(["mcnemar", "sign-flip", "bounds"]),
+  /** What can be said: separated, not separated, or not to be told from published counts. */
+  verdict: z.enum(["separated", "not-separated", "cannot-tell"]),
+  p: z.number().nullable(),
+  pAdjusted: z.number().nullable(),
+});
+
+const rankingSchema = z.object({
+  /** Pairwise facts behind the rank sets: every pair of at most 1225, else the 1225 that say most. */
+  pairs: z.array(pairSchema),
+  /** All pairs of ranked rows by what can be said, whether listed or not. */
+  pairCounts: z.object({ all: z.int(), separated: z.int(), cannotTell: z.int(), notSeparated: z.int() }),
+  /** Tasks that one of two entries must win, none lost, to be told apart on this board. */
+  power: z.object({ pairs: z.int(), winsNeeded: z.int().nullable(), winsNeededSinglePair: z.int() }),
+});
 
 export const boardSchema = z.object({
   suite: z.object({
@@ -103,22 +132,12 @@ export const boardSchema = z.object({
   /** Reference patch sets: gold, nop, mutants. Apart, unranked. */
   references: z.array(boardRowSchema),
   notes: z.record(z.string(), z.string()),
-  /** Pairwise facts behind the rank sets. */
-  pairs: z.array(
-    z.object({
-      a: z.string(),
-      b: z.string(),
-      method: z.enum(["mcnemar", "sign-flip", "bounds"]),
-      /** What can be said: separated, not separated, or not to be told from published counts. */
-      verdict: z.enum(["separated", "not-separated", "cannot-tell"]),
-      p: z.number().nullable(),
-      pAdjusted: z.number().nullable(),
-    }),
-  ),
-  /** Tasks that one of two entries must win, none lost, to be told apart on this board. */
-  power: z.object({ pairs: z.int(), winsNeeded: z.int().nullable(), winsNeededSinglePair: z.int() }),
+  ...rankingSchema.shape,
+  /** The ranking by official tests alone; null where no ranked row states them. */
+  official: rankingSchema.nullable(),
 });
 export type Board = z.infer<typeof boardSchema>;
+export type BoardRanking = z.infer<typeof rankingSchema>;
 
 /** `GET /api/v1/board`: a board in one of its views. `rows` stand in the view's order. */
 export const boardAnswerSchema = boardSchema.extend({

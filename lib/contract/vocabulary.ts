@@ -94,6 +94,14 @@ export type Meter = (typeof meters)[number];
 export const evidenceKinds = ["torch-error-file", "flight-recorder", "stack-dump", "nccl-log", "host-event"] as const;
 export type EvidenceKind = (typeof evidenceKinds)[number];
 
+/**
+ * How far a rule's word goes. `certain`: a fact of the record decides (status, active check). `likely`: the exception's
+ * class, or a sentence that a framework writes in this form. `weak`: words that people choose freely (a message's, a
+ * function's name), the test's declared property, or the absence of any sign. `none`: nothing decides.
+ */
+export const confidences = ["certain", "likely", "weak", "none"] as const;
+export type Confidence = (typeof confidences)[number];
+
 /** Why a launch ran: for verdicts, to measure with a profiler attached, to take times, or to take a reference's. */
 export const launchPurposes = ["verdict", "profile", "timing", "reference"] as const;
 export type LaunchPurpose = (typeof launchPurposes)[number];
@@ -123,3 +131,30 @@ export type SortDirection = (typeof sortDirections)[number];
 /** Figures that % resolved is set against. */
 export const paretoAxes = ["cost", "time", "tokens"] as const;
 export type ParetoAxis = (typeof paretoAxes)[number];
+
+/** Tests that a board ranks by: all that are required, or the official ones alone. */
+export const boardTests = ["all", "official"] as const;
+export type BoardTests = (typeof boardTests)[number];
+
+/** Columns of a board that a reader can choose; rank set, model and % resolved always stand. */
+export const boardColumns = [
+  "interval",
+  "training",
+  "inference",
+  "rl",
+  "tasks",
+  "official",
+  "rejected",
+  "passed",
+  "time",
+  "cost",
+  "tokens",
+  "steps",
+  "evidence",
+  "date",
+] as const;
+export type BoardColumnKey = (typeof boardColumns)[number];
+
+/** Tasks of a matrix: all, or those that some entries resolve and others do not. */
+export const taskChoices = ["all", "discriminating"] as const;
+export type TaskChoice = (typeof taskChoices)[number];

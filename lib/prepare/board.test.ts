@@ -151,6 +151,51 @@ describe("graded rows", () => {
   });
 });
 
+describe("official tests alone", () => {
+  const official = (won: number, alone: number) =>
+    gradedRow(published, `Of ${won} and ${alone}`, ones(won, 36), (_, index) =>
+      index >= won && index < won + alone ? { verdict: "probe-rejected", officialScore: 1 } : {},
+    );
+
+  it("rank the rows a second time, by the same tests", () => {
+    const board = prepareBoard(factsOf(published, [official(12, 0), official(2, 20), official(1, 0)]));
+    expect(board.rows.map((row) => [row.entry.model, row.rankSet, row.officialRankSet])).toEqual([
+      ["Of 12 and 0", [1, 1], [2, 2]],
+      ["Of 2 and 20", [2, 3], [1, 1]],
+      ["Of 1 and 0", [2, 3], [3, 3]],
+    ]);
+    expect(board.rows[1]?.officialByCategory?.map(({ share }) => share.resolved)).toEqual([19, 3, 0]);
+    expect(board.official?.pairCounts).toEqual({ all: 3, separated: 3, cannotTell: 0, notSeparated: 0 });
+  });
+
+  it("rank nobody where no row states them", () => {
+    const board = prepareBoard(factsOf(emptyHidden, publishedRows()));
+    expect(board.official).toBeNull();
+    expect(board.rows.every((row) => row.officialRankSet === null)).toBe(true);
+  });
+});
+
+describe("a board of many rows", () => {
+  const rows = Array.from({ length: 60 }, (_, index) =>
+    gradedRow(published, `Model ${index}`, ones(Math.floor(index / 2), 36)),
+  );
+  const board = prepareBoard(factsOf(published, rows));
+
+  it("lists the pairs that say most, and counts the rest", () => {
+    const { all, separated, notSeparated } = board.pairCounts;
+    expect([all, separated + notSeparated]).toEqual([1770, 1770]);
+    expect(board.pairs).toHaveLength(1225);
+    const listed = board.pairs.filter((pair) => pair.verdict === "separated").length;
+    expect(listed).toBe(Math.min(separated, 1225));
+    expect(board.pairs[0]).toMatchObject({ a: "model-58", b: "model-0", verdict: "separated" });
+  });
+
+  it("has rank sets over all of them", () => {
+    expect(board.rows[0]?.rankSet?.[0]).toBe(1);
+    expect(board.rows.at(-1)?.rankSet?.[1]).toBe(60);
+  });
+});
+
 describe("rows without per-task data", () => {
   it("cannot be told from their counts between the bounds", () => {
     const board = prepareBoard(

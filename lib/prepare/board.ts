@@ -1,4 +1,11 @@
-import type { Board, BoardRow, Share, TaskCell } from "@/lib/contract/api";
+import {
+  type Board,
+  type BoardRanking,
+  type BoardRow,
+  listedPairsMax,
+  type Share,
+  type TaskCell,
+} from "@/lib/contract/api";
 import type { BoardFacts, BoardRowFacts, ReportedShare, TaskFacts } from "@/lib/contract/board-facts";
 import { categories, tiers } from "@/lib/contract/vocabulary";
 import { wilsonInterval } from "@/lib/stats/intervals";
@@ -81,11 +88,18 @@ function gradedNumbers(facts: BoardFacts, given: readonly TaskFacts[]) {
     task: task.task,
     category: facts.suite.tasks[index]?.category ?? "training",
     verdict: task.verdict,
+    score: task.score,
+    officialScore: task.officialScore,
     requiredPassed: task.requiredPassed,
     requiredTotal: task.requiredTotal,
     status: task.status,
   }));
   const anyGraded = tasks.some((task) => task.verdict !== "missing");
+  const byCategory = (score: (task: TaskFacts) => number) =>
+    facts.suite.categoryCounts.map(({ category, count }) => ({
+      category,
+      share: scoredShare(tasks.filter((task) => categoryOf.get(task.task) === category).map(score), count),
+    }));
   return {
     resolved: scoredShare(
       tasks.map((task) => task.score),
@@ -100,13 +114,8 @@ function gradedNumbers(facts: BoardFacts, given: readonly TaskFacts[]) {
       officialResolved: sum(tasks, (task) => task.officialResolvedAttempts),
     },
     passedPct: anyGraded && total > 0 ? (100 * sum(tasks, (task) => task.passedShare)) / total : null,
-    byCategory: facts.suite.categoryCounts.map(({ category, count }) => ({
-      category,
-      share: scoredShare(
-        tasks.filter((task) => categoryOf.get(task.task) === category).map((task) => task.score),
-        count,
-      ),
-    })),
+    byCategory: byCategory((task) => task.score),
+    officialByCategory: byCategory((task) => task.officialScore),
     tasks: cells,
     missing: tasks.filter((task) => task.verdict === "missing").length,
     provisional: tasks.some((task) => task.status === "infra"),
@@ -130,6 +139,7 @@ function reportedNumbers(counts: CategoryCounts, evidence: Extract<BoardRowFacts
       const share = evidence.byCategory.find((one) => one.category === category);
       return share ? [{ category, share: reportedShare(share) }] : [];
     }),
+    officialByCategory: null,
     tasks: null,
     missing: 0,
     provisional: false,
@@ -147,6 +157,7 @@ function prepareRow(facts: BoardFacts, row: BoardRowFacts): BoardRow {
     organization: row.organization,
     tier: row.tier,
     rankSet: null,
+    officialRankSet: null,
     ...numbers,
     provisional: numbers.provisional || row.provisional === true,
     timeMin: row.timeMin,
@@ -175,17 +186,38 @@ export interface ScoredRow {
 
 type PairMethod = Board["pairs"][number]["method"];
 
+const bitsOfScores = new WeakMap<readonly number[], Uint32Array | null>();
+
+/** Scores of 0 and 1 as bits, null where one is neither. Kept by the scores: a row is compared with every other. */
+function yesBitsOf(scores: readonly number[]): Uint32Array | null {
+  const known = bitsOfScores.get(scores);
+  if (known !== undefined) return known;
+  const bits = isBinary(scores) ? new Uint32Array(Math.ceil(scores.length / 32)) : null;
+  if (bits)
+    for (const [index, score] of scores.entries())
+      if (score === 1) bits[index >> 5] = (bits[index >> 5] ?? 0) | (1 << (index & 31));
+  bitsOfScores.set(scores, bits);
+  return bits;
+}
+
+/** How many bits stand in `some` alone. */
+function countOnly(some: Uint32Array, other: Uint32Array): number {
+  let count = 0;
+  for (let word = 0; word < some.length; word += 1) {
+    for (let rest = (some[word] ?? 0) & ~(other[word] ?? 0); rest !== 0; rest &= rest - 1) count += 1;
+  }
+  return count;
+}
+
 /** The p-values that the data of two rows allow, and the test that gave them. */
 export function compareRows(a: ScoredRow, b: ScoredRow): { method: PairMethod; smallest: number; largest: number } {
   if (a.scores && b.scores) {
-    const differences = a.scores.map((score, index) => score - (b.scores?.[index] ?? 0));
-    if (isBinary(a.scores) && isBinary(b.scores)) {
-      const p = mcnemarExact(
-        differences.filter((difference) => difference > 0).length,
-        differences.filter((difference) => difference < 0).length,
-      );
+    const [won, lost] = [yesBitsOf(a.scores), yesBitsOf(b.scores)];
+    if (won && lost) {
+      const p = mcnemarExact(countOnly(won, lost), countOnly(lost, won));
       return { method: "mcnemar", smallest: p, largest: p };
     }
+    const differences = a.scores.map((score, index) => score - (b.scores?.[index] ?? 0));
     const p = signFlipTest(differences, seededRandom(boardSeed));
     return { method: "sign-flip", smallest: p, largest: p };
   }
@@ -214,10 +246,10 @@ export function compareRows(a: ScoredRow, b: ScoredRow): { method: PairMethod; s
 
 /** A board's rows with their scores: ranked models, provisional ones and reference sets, each by % resolved. */
 export function scoredRows(facts: BoardFacts): Record<"ranked" | "provisional" | "references", ScoredRow[]> {
-  const prepared = facts.rows.map((row) => ({
-    row: prepareRow(facts, row),
-    scores: row.evidence.kind === "graded" ? tasksInOrder(facts, row.evidence.tasks).map((task) => task.score) : null,
-  }));
+  const prepared = facts.rows.map((given): ScoredRow => {
+    const row = prepareRow(facts, given);
+    return { row, scores: row.tasks?.map((task) => task.score) ?? null };
+  });
   const order = (a: ScoredRow, b: ScoredRow) => byResolved(a.row, b.row);
   const models = prepared.filter(({ row }) => row.entry.kind === "model");
   return {
@@ -243,53 +275,110 @@ export function decideRows(ranked: readonly ScoredRow[]): DecidedPair[] {
   const decisions = decidePairs(evidence);
   return evidence.flatMap((pair, index) => {
     const decision = decisions[index];
-    return decision ? [{ ...pair, ...decision }] : [];
+    return decision ? [Object.assign(pair, decision)] : [];
   });
 }
 
+/** The same rows by official tests alone, those that state them, the most resolved first. */
+export function officialRows(rows: readonly ScoredRow[]): ScoredRow[] {
+  return rows
+    .flatMap(({ row }): ScoredRow[] => {
+      if (!row.officialResolved) return [];
+      const shares = { resolved: row.officialResolved, byCategory: row.officialByCategory ?? [] };
+      return [{ row: { ...row, ...shares }, scores: row.tasks?.map((task) => task.officialScore) ?? null }];
+    })
+    .sort((a, b) => byResolved(a.row, b.row));
+}
+
+/** Pairs of which something can be said first, then the smallest p. */
+const sayingMost = (a: DecidedPair, b: DecidedPair) =>
+  Number(a.verdict === "not-separated") - Number(b.verdict === "not-separated") ||
+  a.adjustedSmallest - b.adjustedSmallest ||
+  a.smallest - b.smallest;
+
+/** At most `listedPairsMax` pairs, those that say most; all in their order where there are no more. */
+function pairsToList(decided: readonly DecidedPair[]): readonly DecidedPair[] {
+  if (decided.length <= listedPairsMax) return decided;
+  const said = decided.filter((pair) => pair.verdict !== "not-separated");
+  const pool = said.length >= listedPairsMax ? said : decided;
+  // only those up to the last that is listed are put in order: there may be a hundred thousand
+  const last = Float64Array.from(pool, (pair) => pair.adjustedSmallest).sort()[listedPairsMax - 1] ?? 1;
+  return pool
+    .filter((pair) => pair.adjustedSmallest <= last)
+    .sort(sayingMost)
+    .slice(0, listedPairsMax);
+}
+
 /**
- * Computes a board from its facts: shares with Wilson intervals, paired tests over every pair of ranked rows, Holm's
- * adjustment, rank sets and the power line. Pure and deterministic. Ranked are models' rows that are not provisional;
- * provisional rows follow them unranked, reference sets stand apart. In `pairs`, where counts bound the test, `p` is the
- * bound that decides: the largest for a separated pair, the smallest for one that is not, null where neither decides.
+ * Tests every pair of ranked rows, and gives each row's rank set by its entry. In `pairs`, where counts bound the
+ * test, `p` is the bound that decides: the largest for a separated pair, the smallest for one that is not, null where
+ * neither decides.
  */
-export function prepareBoard(facts: BoardFacts): Board {
-  const { ranked, provisional, references } = scoredRows(facts);
+function rankRows(ranked: readonly ScoredRow[], taskCount: number) {
   const decided = decideRows(ranked);
-  const pairs = decided.map((pair): Board["pairs"][number] => {
-    const { method, verdict } = pair;
-    const unknown = verdict === "cannot-tell" && pair.smallest !== pair.largest;
-    return {
-      a: ranked[pair.a]?.row.entry.slug ?? "",
-      b: ranked[pair.b]?.row.entry.slug ?? "",
-      method,
-      verdict,
-      p: unknown ? null : verdict === "separated" ? pair.largest : pair.smallest,
-      pAdjusted: unknown ? null : verdict === "separated" ? pair.adjustedLargest : pair.adjustedSmallest,
-    };
-  });
   const separations = decided.flatMap((pair) =>
     pair.verdict === "separated"
       ? [pair.difference > 0 ? { better: pair.a, worse: pair.b } : { better: pair.b, worse: pair.a }]
       : [],
   );
   const sets = rankSets(ranked.length, separations);
-  const needed = pairs.length > 0 ? winsNeeded(pairs.length) : null;
+  const count = (verdict: DecidedPair["verdict"]) => decided.filter((pair) => pair.verdict === verdict).length;
+  const needed = decided.length > 0 ? winsNeeded(decided.length) : null;
+  const ranking: BoardRanking = {
+    pairs: pairsToList(decided).map((pair) => {
+      const { method, verdict } = pair;
+      const unknown = verdict === "cannot-tell" && pair.smallest !== pair.largest;
+      return {
+        a: ranked[pair.a]?.row.entry.slug ?? "",
+        b: ranked[pair.b]?.row.entry.slug ?? "",
+        method,
+        verdict,
+        p: unknown ? null : verdict === "separated" ? pair.largest : pair.smallest,
+        pAdjusted: unknown ? null : verdict === "separated" ? pair.adjustedLargest : pair.adjustedSmallest,
+      };
+    }),
+    pairCounts: {
+      all: decided.length,
+      separated: separations.length,
+      cannotTell: count("cannot-tell"),
+      notSeparated: count("not-separated"),
+    },
+    power: {
+      pairs: decided.length,
+      winsNeeded: needed !== null && needed <= taskCount ? needed : null,
+      winsNeededSinglePair: winsNeeded(1),
+    },
+  };
+  return { ranking, setOf: new Map(ranked.map(({ row }, index) => [row.entry.slug, sets[index] ?? null])) };
+}
+
+/**
+ * Computes a board from its facts: shares with Wilson intervals, paired tests over every pair of ranked rows, Holm's
+ * adjustment, rank sets and the power line, by all required tests and by the official ones alone. Pure and
+ * deterministic. Ranked are models' rows that are not provisional; provisional rows follow them unranked, reference sets
+ * stand apart.
+ */
+export function prepareBoard(facts: BoardFacts): Board {
+  const { ranked, provisional, references } = scoredRows(facts);
+  const { taskCount } = facts.suite;
+  const all = rankRows(ranked, taskCount);
+  const byOfficial = officialRows(ranked);
+  const official = rankRows(byOfficial, taskCount);
   return {
     suite: facts.suite,
     promptCondition: facts.promptCondition,
     skill: facts.skill,
     rows: [
-      ...ranked.map(({ row }, index) => ({ ...row, rankSet: sets[index] ?? null })),
+      ...ranked.map(({ row }) => ({
+        ...row,
+        rankSet: all.setOf.get(row.entry.slug) ?? null,
+        officialRankSet: official.setOf.get(row.entry.slug) ?? null,
+      })),
       ...provisional.map(({ row }) => row),
     ],
     references: references.map(({ row }) => row),
     notes: facts.notes,
-    pairs,
-    power: {
-      pairs: pairs.length,
-      winsNeeded: needed !== null && needed <= facts.suite.taskCount ? needed : null,
-      winsNeededSinglePair: winsNeeded(1),
-    },
+    ...all.ranking,
+    official: byOfficial.length > 0 ? official.ranking : null,
   };
 }

@@ -69,8 +69,7 @@ export function prepareFinding(board: Board): Finding {
   }
   const distinct = new Set(rows.map((row) => row.entry.model)).size === rows.length;
   const noun = distinct ? "models" : "entries";
-  const separated = board.pairs.filter((pair) => pair.verdict === "separated").length;
-  const open = board.pairs.filter((pair) => pair.verdict === "cannot-tell").length;
+  const { all, separated, cannotTell: open } = board.pairCounts;
   const openText = open > 0 ? ` The published counts leave ${countWord(open)} ${plural(open, "pair")} open.` : "";
   const gap = gapText(rows);
   if (separated === 0) {
@@ -79,7 +78,7 @@ export function prepareFinding(board: Board): Finding {
     return {
       headline: certain
         ? `${capitalize(countWord(rows.length))} ${noun}, one tie: ${pairText} on ${tasks}.`
-        : `${capitalize(countWord(rows.length))} ${noun}, no order shown: ${open === board.pairs.length ? "the published counts cannot tell any pair apart" : "no pair is certain to differ"} on ${tasks}.`,
+        : `${capitalize(countWord(rows.length))} ${noun}, no order shown: ${open === all ? "the published counts cannot tell any pair apart" : "no pair is certain to differ"} on ${tasks}.`,
       lead: `${leaderText(rows)}${gap ? `, yet ${gap}` : ""}; ${powerText(board, noun, rows.length)}.${openText}`,
     };
   }
@@ -92,6 +91,6 @@ export function prepareFinding(board: Board): Finding {
       : first.length === rows.length
         ? `${capitalize(countWord(rows.length))} ${noun}, none shut out of first place on ${tasks}.`
         : `${capitalize(countWord(first.length))} of ${countWord(rows.length)} ${noun} share first place on ${tasks}.`,
-    lead: `${leaderText(rows)}; ${countWord(separated)} of ${countWord(board.pairs.length)} ${plural(board.pairs.length, "pair")} ${plural(separated, "differs", "differ")} beyond chance, and ${powerText(board, noun, rows.length)}.${openText}`,
+    lead: `${leaderText(rows)}; ${countWord(separated)} of ${countWord(all)} ${plural(all, "pair")} ${plural(separated, "differs", "differ")} beyond chance, and ${powerText(board, noun, rows.length)}.${openText}`,
   };
 }

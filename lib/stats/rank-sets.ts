@@ -25,7 +25,8 @@ export function decidePairs(
   level = significanceLevel,
 ): { verdict: PairVerdict; adjustedSmallest: number; adjustedLargest: number }[] {
   const lower = holmAdjust(pairs.map((pair) => pair.smallest));
-  const upper = holmAdjust(pairs.map((pair) => pair.largest));
+  const exact = pairs.every((pair) => pair.smallest === pair.largest);
+  const upper = exact ? lower : holmAdjust(pairs.map((pair) => pair.largest));
   return pairs.map((pair, index) => {
     const adjustedSmallest = lower[index] ?? 1;
     const adjustedLargest = upper[index] ?? 1;
