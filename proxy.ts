@@ -1,10 +1,13 @@
 import { type NextRequest, NextResponse } from "next/server";
 import { parseView, viewPath } from "@/lib/prepare/board-view";
+import { logViewPath } from "@/lib/prepare/log-view";
 import { parseTaskListView, taskListPath } from "@/lib/prepare/task-list-view";
 
 /** Views of the leaderboard and of the list of tasks are pages of their own, made once and kept: a page that reads its query cannot be prerendered. */
 export function proxy(request: NextRequest) {
   const { pathname, searchParams } = request.nextUrl;
+  if (pathname.startsWith("/logs/") && isDecodable(pathname))
+    return NextResponse.rewrite(new URL(logViewPath(pathname, searchParams), request.url));
   if (pathname.includes("%"))
     return isDecodable(pathname) ? NextResponse.next() : NextResponse.rewrite(new URL(nowhere(pathname), request.url));
   const path =
@@ -38,5 +41,7 @@ export const config = {
     { source: "/tasks", has: [{ type: "query", key: "suite" }] },
     { source: "/tasks", has: [{ type: "query", key: "version" }] },
     { source: "/tasks", has: [{ type: "query", key: "sort" }] },
+    { source: "/logs/:path*", has: [{ type: "query", key: "line" }] },
+    { source: "/logs/:path*", has: [{ type: "query", key: "from" }] },
   ],
 };

@@ -16,6 +16,7 @@ import { dsseEnvelopeSchema, publishedKeysSchema } from "./bundle";
 import { problemResponseSchema } from "./errors";
 import { evidenceResponseSchema } from "./evidence-api";
 import { logRecordSchema } from "./log";
+import { logLinesAnswerSchema, logLinesQuerySchema } from "./log-lines";
 import { hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
 import { displayNameSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
 import { manifestTestSchema } from "./task";
@@ -72,6 +73,7 @@ export const namedSchemas = {
   Log: logAnswerSchema,
   LogRecord: logRecordSchema,
   LiveLog: liveLogAnswerSchema,
+  LogLines: logLinesAnswerSchema,
   Evidence: evidenceResponseSchema,
   Envelope: dsseEnvelopeSchema,
   PublishedKeys: publishedKeysSchema,
@@ -215,6 +217,15 @@ export const apiOperations: readonly ApiOperation[] = [
     summary: "One file of a grading's payload, as the evidence lists it; ranges are served.",
     pathParameters: grading.extend({ path: z.string().describe("Path in the bundle; its slashes stand as they are.") }),
     answer: { type: "application/octet-stream", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/gradings/{id}/lines/{path}",
+    id: "listLogLines",
+    summary: "Lines of one file of a grading's payload, from a line on; of long lines the beginning.",
+    pathParameters: grading.extend({ path: z.string().describe("Path in the bundle; its slashes stand as they are.") }),
+    query: logLinesQuerySchema,
+    answer: json("LogLines"),
   },
   {
     method: "get",

@@ -1,5 +1,6 @@
 export { getBoard } from "./board";
 export { listRecentChanges } from "./changes";
+export { getLogPage } from "./logs";
 export { listPublished } from "./published";
 export { getAttempt, getEntrySubmission, getSubmission } from "./submissions";
 export { listSuites, type SuiteListItem } from "./suites";
