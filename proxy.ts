@@ -6,20 +6,22 @@ import { parseTaskListView, taskListPath } from "@/lib/prepare/task-list-view";
 /** Views of the leaderboard and of the list of tasks are pages of their own, made once and kept: a page that reads its query cannot be prerendered. */
 export function proxy(request: NextRequest) {
   const { pathname, searchParams } = request.nextUrl;
-  if (pathname.startsWith("/logs/") && isDecodable(pathname))
+  if (!isText(pathname)) return NextResponse.rewrite(new URL(nowhere(pathname), request.url));
+  if (pathname.startsWith("/logs/"))
     return NextResponse.rewrite(new URL(logViewPath(pathname, searchParams), request.url));
-  if (pathname.includes("%"))
-    return isDecodable(pathname) ? NextResponse.next() : NextResponse.rewrite(new URL(nowhere(pathname), request.url));
+  if (pathname.includes("%")) return NextResponse.next();
   const path =
     pathname === "/tasks" ? taskListPath(parseTaskListView(searchParams)) : viewPath(parseView(searchParams));
   return NextResponse.rewrite(new URL(path, request.url));
 }
 
-/** The framework answers 500 to an address that it cannot decode; it is one of those that name nothing. */
-function isDecodable(pathname: string): boolean {
+/**
+ * Whether an address decodes to text without control characters and line breaks. Any other names nothing: the framework
+ * answers 500 to what it cannot decode, and never keeps the page of an address with a line break.
+ */
+function isText(pathname: string): boolean {
   try {
-    decodeURIComponent(pathname);
-    return true;
+    return !/[\p{Cc}\u2028\u2029]/u.test(decodeURIComponent(pathname));
   } catch {
     return false;
   }
