@@ -8,10 +8,10 @@ import { InfraDevError } from "../lib/contract/errors";
 import { type Figure, formatFigures } from "./figure";
 import { type Session, withSession } from "./session";
 
-/** Takes one group of figures. `repeats` counts the rounds that are kept. */
-type Measure = (session: Session, options: { repeats: number }) => Promise<Figure[]>;
+/** Takes one group of figures. `repeats` counts the rounds that are kept; `quick` asks for smaller databases. */
+type Measure = (session: Session, options: { repeats: number; quick: boolean }) => Promise<Figure[]>;
 
-const rowNames = ["ingest", "launch", "page"] as const;
+const rowNames = ["ingest", "launch", "page", "scale"] as const;
 type RowName = (typeof rowNames)[number];
 
 /** Each row runs in a process of its own; ingest is server code, which loads under React's server condition only. */
@@ -23,6 +23,7 @@ const rows: Record<RowName, { repeats: number; conditions: string[]; load: () =>
   },
   launch: { repeats: 5, conditions: [], load: async () => (await import("./launch")).measureLaunch },
   page: { repeats: 9, conditions: [], load: async () => (await import("./page")).measurePage },
+  scale: { repeats: 15, conditions: [], load: async () => (await import("./scale")).measureScale },
 };
 
 const parseCount = (text: string): number => {
@@ -34,7 +35,11 @@ const parseCount = (text: string): number => {
 let running: ChildProcess | null = null;
 
 /** Measures in a fresh process and reads what it wrote. Null where that process failed; it has said why. */
-async function measureApart(name: RowName, repeats: number, folder: string): Promise<Figure[] | null> {
+async function measureApart(
+  name: RowName,
+  { repeats, quick }: { repeats: number; quick: boolean },
+  folder: string,
+): Promise<Figure[] | null> {
   const out = join(folder, `${name}.json`);
   const child = spawn(
     process.execPath,
@@ -47,6 +52,7 @@ async function measureApart(name: RowName, repeats: number, folder: string): Pro
       name,
       "--repeats",
       String(repeats),
+      ...(quick ? ["--quick"] : []),
       "--out",
       out,
     ],
@@ -60,7 +66,7 @@ async function measureApart(name: RowName, repeats: number, folder: string): Pro
   return code === 0 ? (JSON.parse(await readFile(out, "utf8")) as Figure[]) : null;
 }
 
-async function bench(names: RowName[], options: { repeats?: number; json?: string }): Promise<void> {
+async function bench(names: RowName[], options: { repeats?: number; quick?: boolean; json?: string }): Promise<void> {
   let interrupted: NodeJS.Signals | null = null;
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => {
@@ -73,7 +79,11 @@ async function bench(names: RowName[], options: { repeats?: number; json?: strin
   const failed: RowName[] = [];
   try {
     for (const name of names.length > 0 ? names : rowNames) {
-      const measured = await measureApart(name, options.repeats ?? rows[name].repeats, folder);
+      const measured = await measureApart(
+        name,
+        { repeats: options.repeats ?? rows[name].repeats, quick: options.quick ?? false },
+        folder,
+      );
       if (interrupted) break;
       if (measured) figures.push(...measured);
       else failed.push(name);
@@ -112,6 +122,7 @@ const program = new Command("bench")
   .addArgument(new Argument("[rows...]", "what to measure (default: everything)").choices(rowNames))
   .enablePositionalOptions()
   .option("--repeats <n>", "rounds that are kept, for every row", parseCount)
+  .option("--quick", "smaller databases, for a look at the shape of the figures")
   .option("--json <file>", "also write the figures as JSON")
   .action(bench);
 
@@ -119,11 +130,12 @@ program
   .command("measure", { hidden: true })
   .addArgument(new Argument("<row>").choices(rowNames))
   .requiredOption("--repeats <n>", "rounds that are kept", parseCount)
+  .option("--quick")
   .requiredOption("--out <file>", "where the figures go")
-  .action(async (name: RowName, options: { repeats: number; out: string }) => {
+  .action(async (name: RowName, { out, repeats, quick = false }: { repeats: number; out: string; quick?: boolean }) => {
     const measure = await rows[name].load();
-    const figures = await withSession(name, (session) => measure(session, options));
-    await writeFile(options.out, JSON.stringify(figures));
+    const figures = await withSession(name, (session) => measure(session, { repeats, quick }));
+    await writeFile(out, JSON.stringify(figures));
   });
 
 try {

@@ -14,13 +14,13 @@ import { generateKeyPair } from "../lib/evidence/keys";
 import { makeTestManifest, testHost } from "../lib/evidence/testing";
 import { type Random, seededRandom } from "../lib/stats/random";
 
-const syntheticSuite = { slug: "synthetic-suite", version: "1.0" };
+export const syntheticSlug = "synthetic-suite";
 
 /** Tests of each task: the first ones official, the others probes. */
 const officialTests = 12;
 const probes = 8;
 
-const digestOf = (text: string) => createHash("sha256").update(text).digest("hex");
+export const digestOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
 /**
  * Fills a database with a suite and graded rows that are made up and say so, drawn from a seed. The suite comes first on
@@ -35,7 +35,9 @@ export async function fillSyntheticBoard(
   const { db, sql, close } = createDatabase(url, { max: 2 });
   try {
     const random = seededRandom(size.seed);
-    const { suiteId } = await db.transaction((tx) => importSuite(tx, makePack(size.tasks)));
+    const { suiteId } = await db.transaction((tx) =>
+      importSuite(tx, makePack({ version: "1.0", tasks: size.tasks, officialTests, probes })),
+    );
     await db.update(suites).set({ position: -1 }).where(raw`${suites.id} = ${suiteId}`);
     const taskIds = (
       await sql<{ id: number }[]>`select id from task where suite_id = ${suiteId} order by position`
@@ -64,15 +66,22 @@ function refuseOtherDatabases(url: string): void {
   });
 }
 
-function makePack(taskCount: number): PackedSuite {
-  const tasks = Array.from({ length: taskCount }, (_, index): Manifest => {
+/** A suite version whose tasks are made up, each with so many official tests and probes. */
+export function makePack(shape: {
+  version: string;
+  tasks: number;
+  officialTests: number;
+  probes: number;
+}): PackedSuite {
+  const { version, officialTests, probes } = shape;
+  const tasks = Array.from({ length: shape.tasks }, (_, index): Manifest => {
     const base = makeTestManifest();
     const [first] = base.tests;
     if (!first) throw new Error("a manifest has tests");
     const number = String(index + 1).padStart(2, "0");
     return {
       ...base,
-      suite: { ...base.suite, ...syntheticSuite },
+      suite: { ...base.suite, slug: syntheticSlug, version },
       task: {
         ...base.task,
         slug: `synthetic-task-${number}-of-a-usual-length`,
@@ -80,7 +89,7 @@ function makePack(taskCount: number): PackedSuite {
         category: pick(categories, index),
         type: pick(taskTypes, index),
       },
-      digests: { prompts: { interface: digestOf("prompt") }, grading: digestOf(`grading ${index}`) },
+      digests: { prompts: { interface: digestOf("prompt") }, grading: digestOf(`grading ${version} ${index}`) },
       tests: Array.from({ length: officialTests + probes }, (_, test) => ({
         ...first,
         id: `${test < officialTests ? "tests" : "probes"}/test_synthetic.py::test_${test}`,
@@ -91,7 +100,8 @@ function makePack(taskCount: number): PackedSuite {
   return {
     format: "infradev-suite/1",
     suite: {
-      ...syntheticSuite,
+      slug: syntheticSlug,
+      version,
       title: "Synthetic suite",
       summary: "Made up to measure the site; says nothing about any model.",
       probes: "open",
@@ -102,7 +112,7 @@ function makePack(taskCount: number): PackedSuite {
   };
 }
 
-const pick = <T>(words: readonly T[], index: number): T => {
+export const pick = <T>(words: readonly T[], index: number): T => {
   const word = words[index % words.length];
   if (word === undefined) throw new RangeError("nothing to pick from");
   return word;
