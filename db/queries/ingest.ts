@@ -1,4 +1,4 @@
-import type { Guard, HostFacts, Result } from "../../lib/contract/result";
+import type { Guard, HostFacts, Result, RuleLabel } from "../../lib/contract/result";
 import type { Manifest } from "../../lib/contract/task";
 import type { Executor, GradingStatus, Tier } from "../../lib/contract/vocabulary";
 import type { SqlRunner } from "./queue";
@@ -129,9 +129,28 @@ export interface NewGrading {
     rootRank: number | null;
     exceptionType: string | null;
     message: string;
+    line: string;
     signature: string;
-    label: { class: string; type: string; rule: string; rulesVersion: string; tags: readonly string[] };
+    label: RuleLabel;
   }[];
+}
+
+/** Labels by rule, added to what is there. */
+export async function recordRuleLabels(
+  tx: SqlRunner,
+  rows: readonly { gradingId: string; testId: number; label: RuleLabel }[],
+): Promise<void> {
+  await tx`
+    insert into label (grading_id, test_id, class, type, source, rule, rules_version, tags, confidence, evidence)
+    select grading_id, test_id, class, type, 'rule', rule, rules_version, tags::jsonb, confidence, evidence::jsonb
+    from unnest(
+      ${rows.map((row) => row.gradingId)}::uuid[], ${rows.map((row) => row.testId)}::int[],
+      ${rows.map(({ label }) => label.class)}::text[], ${rows.map(({ label }) => label.type)}::text[],
+      ${rows.map(({ label }) => label.rule)}::text[], ${rows.map(({ label }) => label.rulesVersion)}::text[],
+      ${rows.map(({ label }) => JSON.stringify(label.tags))}::text[],
+      ${rows.map(({ label }) => label.confidence ?? null)}::text[],
+      ${rows.map(({ label }) => (label.evidence ? JSON.stringify(label.evidence) : null))}::text[]
+    ) as row (grading_id, test_id, class, type, rule, rules_version, tags, confidence, evidence)`;
 }
 
 /**
@@ -209,20 +228,23 @@ export async function recordGrading(tx: SqlRunner, taskId: number, grading: NewG
 
   const failures = grading.failures.map((failure) => ({ ...failure, testId: testId(failure.testName) }));
   const failureRows = () => tx`
-    insert into failure (grading_id, test_id, status, root_rank, exception_type, message, signature)
-    select ${grading.id}, * from unnest(
+    insert into failure (grading_id, test_id, status, root_rank, exception_type, message, line, signature, class, type,
+                         tags, label_source)
+    select ${grading.id}, test_id, status, root_rank, exception_type, message, line, signature, class, type,
+           tags::jsonb, 'rule'
+    from unnest(
       ${failures.map((row) => row.testId)}::int[], ${failures.map((row) => row.status)}::text[],
       ${failures.map((row) => row.rootRank)}::int[], ${failures.map((row) => row.exceptionType)}::text[],
-      ${failures.map((row) => storableText(row.message))}::text[], ${failures.map((row) => row.signature)}::text[])`;
-  const labelRows = () => tx`
-    insert into label (grading_id, test_id, class, type, source, rule, rules_version, tags)
-    select ${grading.id}, test_id, class, type, 'rule', rule, rules_version, tags::jsonb
-    from unnest(
-      ${failures.map((row) => row.testId)}::int[], ${failures.map((row) => row.label.class)}::text[],
-      ${failures.map((row) => row.label.type)}::text[], ${failures.map((row) => row.label.rule)}::text[],
-      ${failures.map((row) => row.label.rulesVersion)}::text[],
+      ${failures.map((row) => storableText(row.message))}::text[],
+      ${failures.map((row) => storableText(row.line))}::text[], ${failures.map((row) => row.signature)}::text[],
+      ${failures.map((row) => row.label.class)}::text[], ${failures.map((row) => row.label.type)}::text[],
       ${failures.map((row) => JSON.stringify(row.label.tags))}::text[]
-    ) as row (test_id, class, type, rule, rules_version, tags)`;
+    ) as row (test_id, status, root_rank, exception_type, message, line, signature, class, type, tags)`;
+  const labelRows = () =>
+    recordRuleLabels(
+      tx,
+      failures.map((row) => ({ gradingId: grading.id, testId: row.testId, label: row.label })),
+    );
 
   const fileRows = () => tx`
     insert into payload_file (grading_id, path, sha256, bytes)

@@ -11,8 +11,16 @@ import {
   unique,
   uuid,
 } from "drizzle-orm/pg-core";
-import type { FailureDetail, Guard, HostFacts, Launch, Result, Usage } from "../../lib/contract/result";
-import { executors, gradingStatuses, meters, outcomeStatuses, properties, tiers } from "../../lib/contract/vocabulary";
+import type { EvidenceSpan, FailureDetail, Guard, HostFacts, Launch, Result, Usage } from "../../lib/contract/result";
+import {
+  confidences,
+  executors,
+  gradingStatuses,
+  meters,
+  outcomeStatuses,
+  properties,
+  tiers,
+} from "../../lib/contract/vocabulary";
 import { instant, oneOf } from "./columns";
 import { hosts, keys } from "./hosts";
 import { attempts } from "./submissions";
@@ -130,14 +138,22 @@ export const failures = pgTable(
     rootRank: integer("root_rank"),
     exceptionType: text("exception_type"),
     message: text("message").notNull(),
+    /** The first line of the message that says something, of what a child process raised where it was wrapped. */
+    line: text("line").notNull(),
     /** Digest of exception, folded message and in-project frames (lib/taxonomy). */
     signature: text("signature").notNull(),
+    /** The label that counts, out of `label`: kept here by what writes labels, so that counts read one table. */
+    class: text("class").notNull(),
+    type: text("type").notNull(),
+    tags: jsonb("tags").$type<string[]>().notNull(),
+    labelSource: text("label_source", { enum: ["rule", "person"] }).notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.gradingId, table.testId] }),
     // failures of one cluster
     index("failure_signature").on(table.signature),
     oneOf("failure_status_word", table.status, outcomeStatuses),
+    oneOf("failure_label_source_word", table.labelSource, ["rule", "person"]),
   ],
 );
 
@@ -156,12 +172,17 @@ export const labels = pgTable(
     rule: text("rule"),
     rulesVersion: text("rules_version"),
     tags: jsonb("tags").$type<string[]>().notNull().default([]),
+    /** Of a rule: how far its word goes. Null for a person's label and for rules before version 2. */
+    confidence: text("confidence", { enum: confidences }),
+    /** The part of the failure that the label was read from. */
+    evidence: jsonb("evidence").$type<EvidenceSpan>(),
     createdAt: instant("created_at").notNull().defaultNow(),
   },
   (table) => [
     // a failure's label history
     index("label_failure").on(table.gradingId, table.testId),
     oneOf("label_source_word", table.source, ["rule", "person"]),
+    oneOf("label_confidence_word", table.confidence, confidences),
   ],
 );
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { instantSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
 import { testIdSchema } from "./task";
 import {
+  confidences,
   evidenceKinds,
   executors,
   expectations,
@@ -105,22 +106,14 @@ export type RankOutcome = z.infer<typeof rankOutcomeSchema>;
 
 /** What a label was read from: a part of one field of the failure. `from` and `to` count UTF-16 units, `to` excluded. */
 export const evidenceSpanSchema = z.object({
-  /** `frame`: the frame's function; `mro`: a class's name; `property`: what the manifest declares for the test. */
-  field: z.enum(["status", "exceptionType", "mro", "message", "frame", "activeCheck", "property"]),
+  /** `function` and `code` are a frame's; `mro`: a class's name; `property`: what the manifest declares for the test. */
+  field: z.enum(["status", "exceptionType", "mro", "message", "function", "code", "activeCheck", "property"]),
   /** Which frame or class, else null. */
   index: z.int().nonnegative().nullable(),
   from: z.int().nonnegative(),
   to: z.int().nonnegative(),
 });
 export type EvidenceSpan = z.infer<typeof evidenceSpanSchema>;
-
-/**
- * How far a rule's word goes. `certain`: a fact of the record decides (status, active check). `likely`: the exception's
- * class, or a sentence that a framework writes in this form. `weak`: words that people choose freely (a message's, a
- * function's name), the test's declared property, or the absence of any sign. `none`: nothing decides.
- */
-export const confidences = ["certain", "likely", "weak", "none"] as const;
-export type Confidence = (typeof confidences)[number];
 
 /** Label of a failure by rule (see lib/taxonomy). Types are data: plain strings here. */
 export const ruleLabelSchema = z.object({

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Frame } from "@/lib/contract/result";
 import { properties } from "@/lib/contract/vocabulary";
 import { type Classified, classify, isAssertion, isCommunicationFailure } from "./classify";
-import { failureTypes, taxonomyVersion, typeOfProperty } from "./failure-types";
+import { failureTypes, rulesVersion, typeOfProperty } from "./failure-types";
 
 const frame = (origin: Frame["origin"], name = "f"): Frame => ({
   file: "x.py",
@@ -40,8 +40,10 @@ describe("the rules", () => {
       class: "structural",
       type: "execution-api",
       rule: "crash",
-      rulesVersion: taxonomyVersion,
+      rulesVersion,
       tags: ["crash"],
+      confidence: "certain",
+      evidence: { field: "status", index: null, from: 0, to: 7 },
     });
     expect(typeOf({ status: "hung" })).toBe("execution-api by hang");
     expect(typeOf({ status: "not-run" })).toBe("execution-api by no-outcome");
@@ -85,7 +87,7 @@ describe("the rules", () => {
 
   it("call what concerns carried state by its message or by where it was raised", () => {
     expect(typeOf({ failure: failed("RuntimeError", "Missing key(s) in state_dict: 'w'") })).toBe(
-      "state-lifecycle by exception-state",
+      "state-lifecycle by exception-state-dict",
     );
     const lost = failed("KeyError", "'momentum'", { frames: [frame("test"), frame("project", "Sgd.load_state_dict")] });
     expect(typeOf({ failure: lost })).toBe("state-lifecycle by exception-state");

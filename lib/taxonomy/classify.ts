@@ -1,146 +1,290 @@
-import type { FailureDetail, RuleLabel } from "@/lib/contract/result";
-import type { OutcomeStatus, Property } from "@/lib/contract/vocabulary";
-import { failureTypes, taxonomyVersion, typeOfProperty } from "./failure-types";
+import type { EvidenceSpan, FailureDetail, RuleLabel } from "@/lib/contract/result";
+import type { Confidence, GradingStatus, OutcomeStatus, Property } from "@/lib/contract/vocabulary";
+import { failureTypes, type KnownType, rulesVersion, typeOfProperty } from "./failure-types";
+import { type FailureFacts, lastName, type UnwrappedFailure, unwrapFailure } from "./unwrap";
+import * as words from "./words";
 
 /** What the rules see of a required test that did not pass: the outcome on its root rank. */
 export type Classified = {
   status: OutcomeStatus;
-  failure: Pick<FailureDetail, "exceptionType" | "mro" | "message" | "frames" | "activeCheck"> | null;
+  failure: FailureFacts | null;
   /** The property that the manifest declares for the test. */
   property: Property;
+  /** `completed` where left out. */
+  gradingStatus?: GradingStatus;
 };
+
+type Seen = Omit<Classified, "failure"> & { failure: UnwrappedFailure | null };
+type Span = EvidenceSpan | null;
+type Decision = { type: KnownType | "unclassified"; tags?: string[]; evidence: Span; confidence?: Confidence };
 
 type Rule = {
   id: string;
-  /** The type and tags that this rule gives, or null where it does not apply. */
-  apply(input: Classified): { type: string; tags: string[] } | null;
+  confidence: Confidence;
+  /** What this rule decides, or null where it does not apply. */
+  apply(seen: Seen): Decision | null;
 };
 
-const lastName = (qualified: string): string => qualified.slice(qualified.lastIndexOf(".") + 1);
-const hasClass = (failure: Classified["failure"], names: RegExp): boolean =>
-  failure?.mro.some((name) => names.test(lastName(name))) ?? false;
-
 /** Frames that are the project's, the tests' or the probes' own; libraries below them raise on their behalf. */
-const ownFrames = (failure: Pick<FailureDetail, "frames">) =>
-  failure.frames.filter((frame) => frame.origin !== "other");
+const ownFrames = ({ frames }: Pick<FailureDetail, "frames">) => frames.filter((frame) => frame.origin !== "other");
 
 /**
  * Whether a failure is a test's assertion: an AssertionError, or pytest's own `fail`, raised by test code. One that
  * product code raises is an exception like any other.
  */
-export function isAssertion(failure: Pick<FailureDetail, "mro" | "frames">): boolean {
-  const asserted =
-    failure.mro.includes("AssertionError") ||
-    (failure.mro[0] === "Failed" && failure.mro.includes("_pytest.outcomes.OutcomeException"));
+export function isAssertion(
+  failure: Pick<FailureDetail, "mro" | "frames"> & { exceptionType?: string | null },
+): boolean {
+  const names = [failure.exceptionType ?? "", ...failure.mro].map(lastName);
+  const asserted = names.includes("AssertionError") || (names.includes("Failed") && names.includes("OutcomeException"));
   return asserted && ownFrames(failure).at(-1)?.origin !== "project";
 }
 
-const communicationClass =
-  /^(?:CommError|PeerLost|CollectiveTimeout|DistError|DistBackendError|DistNetworkError|DistStoreError|ConnectionError|TimeoutError|BrokenBarrierError)$/;
-const communicationMessage =
-  /\bNCCL\b|connection (?:reset|refused|closed|aborted)|broken pipe|timed? ?out|peer (?:lost|closed|died)|store (?:get|wait)|rendezvous/i;
-
 /** Whether a failure is what a rank sees when another one is lost: a collective's, a store's or a connection's error. */
 export function isCommunicationFailure(failure: Pick<FailureDetail, "mro" | "message">): boolean {
-  if (failure.mro.some((name) => communicationClass.test(lastName(name)))) return true;
-  return failure.mro.includes("RuntimeError") && communicationMessage.test(failure.message);
+  if (failure.mro.some((name) => words.communicationClass.test(lastName(name)))) return true;
+  return failure.mro.some((name) => lastName(name) === "RuntimeError") && words.communication.test(failure.message);
 }
 
-const outOfMemoryClass = /^(?:MemoryError|OutOfMemoryError)$/;
-const outOfMemoryMessage = /\bout of memory\b/i;
+const whole = (field: "status" | "property" | "activeCheck" | "exceptionType", text: string): EvidenceSpan => ({
+  field,
+  index: null,
+  from: 0,
+  to: text.length,
+});
 
-const shapeMessage =
-  /size mismatch|shape mismatch|shapes? .{0,80}(?:cannot be multiplied|not aligned|incompatible|(?:do|does)(?: not|n't) match|invalid)|(?:must|expected to) (?:match|have) .{0,60}\b(?:size|shape|dimension|dtype)|sizes? of tensor|could not be broadcast|not broadcastable|expected (?:scalar type|dtype|shape|\d+-?d)|dtypes? (?:mismatch|differ|must)|invalid for input of size|dimension out of range|\bstrides?\b|is not contiguous|wrong (?:shape|dtype|itemsize)|unknown dtype/i;
+/** Longer messages are read in this length only: what names the failure stands at their beginning. */
+const readLength = 8000;
 
-const stateMessage =
-  /(?:missing|unexpected) key\(s\) in state_dict|state.?dict|not (?:been )?initiali[sz]ed|already (?:freed|closed|released|initiali[sz]ed|shut ?down)|double[- ]free|use[- ]after[- ](?:free|close)|stale (?:version|state|handle)|(?:no|missing|corrupt\w*) checkpoint|checkpoint .{0,60}(?:missing|corrupt|incompatible)/i;
-const stateFunction =
-  /(?:^|\.)_*(?:load|save|restore|resume|init|reset|free|release|close)_?(?:state|state_dict|checkpoint|sharded|optimizer|buffers?|blocks?|cache)\w*$/i;
+/** Where the message says it, in the message as it is kept. */
+function said(failure: UnwrappedFailure | null, pattern: RegExp): EvidenceSpan | null {
+  const match = failure && pattern.exec(failure.message.slice(0, readLength));
+  if (!match) return null;
+  const from = (failure.carriedAt ?? 0) + match.index;
+  return { field: "message", index: null, from, to: from + match[0].length };
+}
 
-const isLostInState = (failure: NonNullable<Classified["failure"]>): boolean =>
-  stateMessage.test(failure.message) ||
-  (hasClass(failure, /^(?:KeyError|FileNotFoundError|EOFError)$/) &&
-    ownFrames(failure)
-      .filter((frame) => frame.origin === "project")
-      .some((frame) => stateFunction.test(frame.function)));
+/** Which of the exception's classes has such a name. Classes of a carried exception are found where its type stands. */
+function hasClass(failure: UnwrappedFailure | null, pattern: RegExp): EvidenceSpan | null {
+  if (failure === null) return null;
+  const { exceptionType, mro, carriedAt } = failure;
+  const index = mro.findIndex((name) => pattern.test(lastName(name)));
+  const named = index >= 0 || (exceptionType !== null && pattern.test(lastName(exceptionType)));
+  if (!named) return null;
+  if (carriedAt !== null) {
+    // "Name: message": the name ends two characters before the message.
+    const length = exceptionType?.length ?? 0;
+    return { field: "message", index: null, from: Math.max(0, carriedAt - 2 - length), to: Math.max(0, carriedAt - 2) };
+  }
+  const name = index < 0 ? (exceptionType ?? "") : (mro[index] ?? "");
+  return index < 0
+    ? whole("exceptionType", name)
+    : { field: "mro", index, from: name.length - lastName(name).length, to: name.length };
+}
+
+/** Where a frame of the project says it, the innermost first. Frames of a carried traceback are not among the kept ones. */
+function inFrame(
+  failure: UnwrappedFailure | null,
+  field: "function" | "code",
+  pattern: RegExp,
+  depth: "innermost" | "any",
+): { evidence: Span } | null {
+  const frames = failure?.frames ?? [];
+  const indices = frames.flatMap((frame, index) => (frame.origin === "project" ? [index] : [])).reverse();
+  for (const index of depth === "any" ? indices : indices.slice(0, 1)) {
+    const match = pattern.exec(frames[index]?.[field] ?? "");
+    if (match) {
+      const span = { field, index, from: match.index, to: match.index + match[0].length };
+      return { evidence: failure?.carriedAt === null ? span : null };
+    }
+  }
+  return null;
+}
+
+const structural = (evidence: EvidenceSpan | null, type: KnownType, ...tags: string[]): Decision | null =>
+  evidence && { type, tags, evidence };
 
 /** In this order; the first rule that applies decides. */
 const rules: readonly Rule[] = [
   {
     id: "no-outcome",
+    confidence: "certain",
     apply: ({ status }) =>
-      status === "skipped" || status === "not-run" ? { type: "execution-api", tags: [status] } : null,
+      status === "skipped" || status === "not-run"
+        ? structural(whole("status", status), "execution-api", status)
+        : null,
   },
   {
     id: "crash",
+    confidence: "certain",
     apply: ({ status, failure }) =>
       status === "crashed"
-        ? {
-            type: "execution-api",
-            tags: failure && outOfMemoryMessage.test(failure.message) ? ["crash", "oom"] : ["crash"],
-          }
+        ? structural(
+            whole("status", status),
+            "execution-api",
+            "crash",
+            ...(said(failure, words.outOfMemory) ? ["oom"] : []),
+          )
         : null,
   },
-  { id: "hang", apply: ({ status }) => (status === "hung" ? { type: "execution-api", tags: ["hang"] } : null) },
+  {
+    id: "hang",
+    confidence: "certain",
+    apply: ({ status }) => (status === "hung" ? structural(whole("status", status), "execution-api", "hang") : null),
+  },
+  {
+    id: "no-record",
+    confidence: "none",
+    apply: ({ status, failure }) =>
+      status === "error" && (failure === null || (failure.exceptionType === null && failure.message.trim() === ""))
+        ? { type: "unclassified", evidence: null }
+        : null,
+  },
   {
     id: "assertion-active-check",
+    confidence: "certain",
     apply: ({ failure }) =>
-      failure?.activeCheck && isAssertion(failure) ? { ...typeOfProperty[failure.activeCheck] } : null,
+      failure?.activeCheck && isAssertion(failure)
+        ? { ...typeOfProperty[failure.activeCheck], evidence: whole("activeCheck", failure.activeCheck) }
+        : null,
   },
   {
     id: "assertion-declared-property",
-    apply: ({ status, failure, property }) =>
-      (failure === null ? status === "failed" : isAssertion(failure)) ? { ...typeOfProperty[property] } : null,
+    confidence: "likely",
+    apply: ({ status, failure, property }) => {
+      // A check that the grader makes from outside, such as a limit, fails a test without an exception.
+      const unraised = status === "failed" && (failure === null || failure.exceptionType === null);
+      const decides = unraised || (failure !== null && isAssertion(failure));
+      const checked = failure?.activeCheck ?? property;
+      return decides ? { ...typeOfProperty[checked], evidence: whole("property", property) } : null;
+    },
   },
   {
     id: "exception-out-of-memory",
+    confidence: "likely",
     apply: ({ failure }) =>
-      hasClass(failure, outOfMemoryClass) || outOfMemoryMessage.test(failure?.message ?? "")
-        ? { type: "execution-api", tags: ["oom"] }
-        : null,
+      structural(hasClass(failure, words.outOfMemoryClass) ?? said(failure, words.outOfMemory), "execution-api", "oom"),
+  },
+  {
+    id: "exception-uninitialized-group",
+    confidence: "likely",
+    apply: ({ failure }) => structural(said(failure, words.uninitialized), "state-lifecycle"),
   },
   {
     id: "exception-communication",
+    confidence: "likely",
     apply: ({ failure }) =>
-      failure !== null && isCommunicationFailure(failure) ? { type: "execution-api", tags: ["communication"] } : null,
-  },
-  {
-    id: "exception-import",
-    apply: ({ failure }) =>
-      hasClass(failure, /^(?:ImportError|SyntaxError|AttributeError|NameError)$/)
-        ? { type: "execution-api", tags: ["interface"] }
+      failure !== null && isCommunicationFailure(failure)
+        ? structural(
+            hasClass(failure, words.communicationClass) ?? said(failure, words.communication),
+            "execution-api",
+            "communication",
+          )
         : null,
   },
   {
-    id: "exception-shape",
+    id: "exception-import",
+    confidence: "likely",
+    apply: ({ failure }) => structural(hasClass(failure, words.interfaceClass), "execution-api", "interface"),
+  },
+  {
+    id: "exception-state-dict",
+    confidence: "likely",
     apply: ({ failure }) =>
-      failure !== null && shapeMessage.test(failure.message) ? { type: "shape-layout-dtype", tags: [] } : null,
+      said(failure, words.sizeMismatch) ? null : structural(said(failure, words.stateDict), "state-lifecycle"),
+  },
+  {
+    id: "exception-unpickling",
+    confidence: "likely",
+    apply: ({ failure }) =>
+      structural(hasClass(failure, words.unpicklingClass) ?? said(failure, words.unpickling), "state-lifecycle"),
+  },
+  {
+    id: "exception-shape",
+    confidence: "likely",
+    apply: ({ failure }) => structural(said(failure, words.shape), "shape-layout-dtype"),
   },
   {
     id: "exception-state",
-    apply: ({ failure }) => (failure !== null && isLostInState(failure) ? { type: "state-lifecycle", tags: [] } : null),
+    confidence: "weak",
+    apply: ({ failure }) => structural(said(failure, words.state), "state-lifecycle"),
   },
-  { id: "exception", apply: () => ({ type: "execution-api", tags: [] }) },
+  {
+    id: "exception-signature",
+    confidence: "likely",
+    apply: ({ failure }) =>
+      structural(
+        hasClass(failure, /^NotImplementedError$/) ?? said(failure, words.signature),
+        "execution-api",
+        "interface",
+      ),
+  },
+  {
+    id: "exception-state-frame",
+    confidence: "weak",
+    apply: ({ failure }) => {
+      const lost = hasClass(failure, words.lostInState);
+      const within = lost
+        ? inFrame(failure, "function", words.stateFunction, "any")
+        : hasClass(failure, words.failedInState)
+          ? inFrame(failure, "function", words.stateFunction, "innermost")
+          : null;
+      return within && { type: "state-lifecycle", evidence: within.evidence };
+    },
+  },
+  {
+    id: "exception-asserted-shape",
+    confidence: "weak",
+    apply: ({ failure }) => {
+      const within =
+        hasClass(failure, /^(?:AssertionError|ValueError|RuntimeError)$/) &&
+        (inFrame(failure, "code", words.shapeCode, "innermost") ??
+          inFrame(failure, "function", words.shapeFunction, "innermost"));
+      return within ? { type: "shape-layout-dtype", evidence: within.evidence } : null;
+    },
+  },
+  {
+    id: "exception-asserted-state",
+    confidence: "weak",
+    apply: ({ failure }) => {
+      const within = hasClass(failure, /^AssertionError$/) && inFrame(failure, "code", words.stateCode, "innermost");
+      return within ? { type: "state-lifecycle", evidence: within.evidence } : null;
+    },
+  },
+  {
+    id: "exception",
+    confidence: "weak",
+    apply: ({ status, failure }) => ({
+      type: "execution-api",
+      evidence: failure?.exceptionType ? whole("exceptionType", failure.exceptionType) : whole("status", status),
+    }),
+  },
 ];
 
+/** Gradings that judge the candidate: faults of the host and tampering are no failures of this table. */
+export const judges = (status: GradingStatus): boolean => status === "completed" || status === "candidate-timeout";
+
 /**
- * Labels one failure by rule; null for a test that passed. Infra faults and tampering are no failures of this table:
- * callers label completed gradings only.
+ * Labels one failure by rule, always alike for the same facts; null for a test that passed and for gradings that do not
+ * judge the candidate. What no rule decides is `unclassified` and waits for a person.
  */
 export function classify(input: Classified): RuleLabel | null {
-  if (input.status === "passed") return null;
+  if (!judges(input.gradingStatus ?? "completed") || input.status === "passed") return null;
+  const seen: Seen = { ...input, failure: input.failure && unwrapFailure(input.failure) };
   for (const rule of rules) {
-    const decision = rule.apply(input);
+    const decision = rule.apply(seen);
     if (decision === null) continue;
-    const known = failureTypes.find((entry) => entry.type === decision.type);
-    if (known === undefined) throw new Error(`rule '${rule.id}' names the unknown type '${decision.type}'`);
+    const { type, tags = [], evidence } = decision;
+    const known = failureTypes.find((entry) => entry.type === type);
     return {
-      class: known.class,
-      type: known.type,
+      class: known?.class ?? "unclassified",
+      type,
       rule: rule.id,
-      rulesVersion: taxonomyVersion,
-      tags: [...decision.tags],
+      rulesVersion,
+      tags: [...tags],
+      confidence: rule.confidence,
+      evidence,
     };
   }
-  return null;
+  throw new Error("the last rule applies to everything");
 }

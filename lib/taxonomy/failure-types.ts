@@ -2,8 +2,11 @@ import type { Property } from "@/lib/contract/vocabulary";
 
 export type FailureType = { class: string; type: string; meaning: string };
 
-/** Version of the types and of the rules that assign them; a change of either raises it. */
-export const taxonomyVersion = "1.0.0";
+/** Version of the types; the database holds the types of every version as rows. */
+export const taxonomyVersion = "1";
+
+/** Version of the rules that assign types. Any change of what a rule decides raises it, and the past is relabelled. */
+export const rulesVersion = "2.0.0";
 
 /** The failure taxonomy: data, never an enum, so that a later version may split a type. */
 export const failureTypes = [
@@ -16,19 +19,21 @@ export const failureTypes = [
   {
     class: "structural",
     type: "state-lifecycle",
-    meaning: "wrong state carried, initialized, saved, restored, freed",
+    meaning: "wrong state carried, initialized, saved, restored or freed",
   },
-  { class: "behavioral", type: "resource", meaning: "memory, speed or traffic limit missed" },
+  { class: "behavioral", type: "resource", meaning: "a memory, speed or traffic limit missed" },
   {
     class: "behavioral",
     type: "condition-specific",
-    meaning: "right in general, wrong under one configuration (world size, parallel layout, flag, edge input)",
+    meaning: "right in general, wrong under one configuration: world size, parallel layout, flag, edge input",
   },
-  { class: "behavioral", type: "value", meaning: "wrong result in general" },
+  { class: "behavioral", type: "value", meaning: "a wrong result in general" },
 ] as const satisfies readonly FailureType[];
 
+export type KnownType = (typeof failureTypes)[number]["type"];
+
 /** The type that an assertion of each property fails under, and the tag that keeps the finer word. */
-export const typeOfProperty: Record<Property, { type: (typeof failureTypes)[number]["type"]; tags: string[] }> = {
+export const typeOfProperty: Record<Property, { type: KnownType; tags: string[] }> = {
   value: { type: "value", tags: [] },
   "shape-layout-dtype": { type: "shape-layout-dtype", tags: [] },
   "state-lifecycle": { type: "state-lifecycle", tags: [] },
