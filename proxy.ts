@@ -1,6 +1,7 @@
 import { type NextRequest, NextResponse } from "next/server";
 import { parseView, viewPath } from "@/lib/prepare/board-view";
 import { logViewPath } from "@/lib/prepare/log-view";
+import { readSearchQuery, searchPath } from "@/lib/prepare/search";
 import { parseTaskListView, taskListPath } from "@/lib/prepare/task-list-view";
 
 /** Views of the leaderboard and of the list of tasks are pages of their own, made once and kept: a page that reads its query cannot be prerendered. */
@@ -10,6 +11,10 @@ export function proxy(request: NextRequest) {
   if (pathname.startsWith("/logs/"))
     return NextResponse.rewrite(new URL(logViewPath(pathname, searchParams), request.url));
   if (pathname.includes("%")) return NextResponse.next();
+  if (pathname === "/search")
+    return NextResponse.rewrite(new URL(searchPath(readSearchQuery(searchParams.get("q"))), request.url));
+  if (pathname === "/" && isFormQuery(searchParams))
+    return NextResponse.redirect(new URL(viewHref(parseView(searchParams)), request.url));
   const path =
     pathname === "/tasks" ? taskListPath(parseTaskListView(searchParams)) : viewPath(parseView(searchParams));
   return NextResponse.rewrite(new URL(path, request.url));
@@ -47,3 +52,4 @@ export const config = {
     { source: "/logs/:path*", has: [{ type: "query", key: "from" }] },
   ],
 };
+    { source: "/search", has: [{ type: "query", key: "q" }] },

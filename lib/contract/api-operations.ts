@@ -20,6 +20,7 @@ import { logLinesAnswerSchema, logLinesQuerySchema } from "./log-lines";
 import { hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
 import { displayNameSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
 import { manifestTestSchema } from "./task";
+import { searchAnswerSchema } from "./search-api";
 import { taskDetailSchema, taskListSchema } from "./task-api";
 import { uploadAnnounceResponseSchema, uploadAnnounceSchema, uploadFinishResponseSchema } from "./upload";
 import { categories, paretoAxes, promptConditions, sortDirections, sortKeys } from "./vocabulary";
@@ -106,6 +107,7 @@ const attempt = submission.extend({ task: slugSchema.describe("The task.") });
 const grading = z.object({ id: uuidSchema.describe("The grading.") });
 const upload = z.object({ id: uuidSchema.describe("The upload, as announced.") });
 
+  SearchAnswer: searchAnswerSchema,
 /** Every operation of the public interface. A route without a line here fails a test. */
 export const apiOperations: readonly ApiOperation[] = [
   {
@@ -276,3 +278,11 @@ export const apiOperations: readonly ApiOperation[] = [
     answer: json("UploadResult"),
   },
 ];
+  {
+    method: "get",
+    path: "/api/v1/search",
+    id: "search",
+    summary: "Entries, tasks, tests and documents that have every word of a query; of hidden probes id and property.",
+    query: z.object({ q: z.string().optional().describe("The words; what is past 100 characters is cut.") }),
+    answer: json("SearchAnswer"),
+  },

@@ -1,6 +1,7 @@
 import type { Board, BoardRow, Share } from "@/lib/contract/api";
 import { type Category, categories, type SortKey } from "@/lib/contract/vocabulary";
 import { categoryLabels } from "./labels";
+import { metricMeaning } from "./metrics";
 
 /** Columns whose cells are numbers. */
 export type FigureKey = Exclude<SortKey, "model" | "evidence" | "date">;
@@ -39,11 +40,7 @@ const shareColumn = (key: ShareColumn["key"], label: string, meaning: string): S
 });
 
 /** What the board ranks by. */
-export const resolvedColumn = shareColumn(
-  "resolved",
-  "Resolved",
-  "Tasks on which every required test, official and probe, passes on every required rank, per cent of the suite's tasks.",
-);
+export const resolvedColumn = shareColumn("resolved", "Resolved", metricMeaning("resolved"));
 
 /** One column for each category of the suite. */
 export function categoryColumns(suite: Board["suite"]): ShareColumn[] {
@@ -63,7 +60,7 @@ export const figureColumns: readonly BoardColumn[] = [
     label: "Official",
     name: "resolved with official tests alone",
     unit: "%",
-    meaning: "Tasks on which every official test passes, per cent: what the row would resolve without probes.",
+    meaning: metricMeaning("official"),
     value: (row) => row.officialResolved?.pct ?? null,
     decimals: 1,
   },
@@ -72,7 +69,7 @@ export const figureColumns: readonly BoardColumn[] = [
     label: "Rejected",
     name: "share rejected by probes",
     unit: "%",
-    meaning: "Of the tasks on which every official test passes, those that the probes reject, per cent.",
+    meaning: metricMeaning("rejected"),
     value: (row) =>
       row.probeRejected && row.probeRejected.officialResolved > 0
         ? (100 * row.probeRejected.rejected) / row.probeRejected.officialResolved
@@ -84,7 +81,7 @@ export const figureColumns: readonly BoardColumn[] = [
     label: "Passed",
     name: "% passed",
     unit: "%",
-    meaning: "Required tests that pass on a task, per cent, averaged over the suite's tasks.",
+    meaning: metricMeaning("passed"),
     value: (row) => row.passedPct,
     decimals: 1,
   },
@@ -93,7 +90,7 @@ export const figureColumns: readonly BoardColumn[] = [
     label: "Time",
     name: "time",
     unit: "min",
-    meaning: "The agent's run time, minutes, mean per task. Lower is better.",
+    meaning: metricMeaning("time"),
     value: (row) => row.timeMin,
     decimals: 0,
   },
@@ -102,7 +99,7 @@ export const figureColumns: readonly BoardColumn[] = [
     label: "Cost",
     name: "cost",
     unit: "$",
-    meaning: "API cost at list prices, US dollars, mean per task. Lower is better.",
+    meaning: metricMeaning("cost"),
     value: (row) => row.costUsd,
     decimals: 2,
   },
@@ -111,7 +108,7 @@ export const figureColumns: readonly BoardColumn[] = [
     label: "Tokens",
     name: "tokens",
     unit: "M",
-    meaning: "Tokens consumed, cached input included, millions, mean per task. Lower is better.",
+    meaning: metricMeaning("tokens"),
     value: (row) => row.tokensM,
     decimals: 1,
   },
@@ -120,7 +117,7 @@ export const figureColumns: readonly BoardColumn[] = [
     label: "Steps",
     name: "steps",
     unit: null,
-    meaning: "Completed model turns, mean per task. Lower is better.",
+    meaning: metricMeaning("steps"),
     value: (row) => row.steps,
     decimals: 0,
   },

@@ -3,7 +3,7 @@ const maxKeptPages = 4096;
 
 /**
  * Decides which pages are kept as files: never one that says "not found", since an address can be anything, nor a page
- * of a log, since the log is a file already, and no more distinct ones than `limit`. A page that is kept already may always be renewed.
+ * of a log, since the log is a file already, nor what a search found, and no more distinct ones than `limit`. A page that is kept already may always be renewed.
  *
  * @param {number} [limit]
  * @returns {(key: string, value: { kind?: string; status?: number } | null) => boolean}
@@ -12,7 +12,7 @@ export function fileKeeper(limit = maxKeptPages) {
   const kept = new Set();
   return (key, value) => {
     if (value?.kind !== "APP_PAGE") return true;
-    if ((value.status ?? 200) >= 400 || /^\/log(?:s|-view)\//.test(key)) return false;
+    if ((value.status ?? 200) >= 400 || /^\/(?:log(?:s|-view)|search-results)\//.test(key)) return false;
     if (!kept.has(key) && kept.size >= limit) return false;
     kept.add(key);
     return true;
