@@ -13,8 +13,6 @@ export function proxy(request: NextRequest) {
   if (pathname.includes("%")) return NextResponse.next();
   if (pathname === "/search")
     return NextResponse.rewrite(new URL(searchPath(readSearchQuery(searchParams.get("q"))), request.url));
-  if (pathname === "/" && isFormQuery(searchParams))
-    return NextResponse.redirect(new URL(viewHref(parseView(searchParams)), request.url));
   const path =
     pathname === "/tasks" ? taskListPath(parseTaskListView(searchParams)) : viewPath(parseView(searchParams));
   return NextResponse.rewrite(new URL(path, request.url));
@@ -48,8 +46,8 @@ export const config = {
     { source: "/tasks", has: [{ type: "query", key: "suite" }] },
     { source: "/tasks", has: [{ type: "query", key: "version" }] },
     { source: "/tasks", has: [{ type: "query", key: "sort" }] },
+    { source: "/search", has: [{ type: "query", key: "q" }] },
     { source: "/logs/:path*", has: [{ type: "query", key: "line" }] },
     { source: "/logs/:path*", has: [{ type: "query", key: "from" }] },
   ],
 };
-    { source: "/search", has: [{ type: "query", key: "q" }] },
