@@ -24,6 +24,7 @@ import {
 import { instant, oneOf } from "./columns";
 import { organizations } from "./organizations";
 import { publishedSources } from "./published";
+import { searchVector } from "./search-vector";
 import { suites, tasks } from "./suites";
 
 /** Model + agent + prompt condition + skill + network policy + execution budget: what the leaderboard ranks. */
@@ -49,6 +50,8 @@ export const entries = pgTable(
     configDigest: text("config_digest").notNull().unique(),
   },
   (table) => [
+    // search: entries whose model, agent, effort, skill or slug hold a word
+    index("entry_search").using("gin", searchVector("entry")),
     oneOf("entry_kind_word", table.kind, entryKinds),
     oneOf("entry_condition_word", table.promptCondition, promptConditions),
     oneOf("entry_network_word", table.networkPolicy, networkPolicies),

@@ -11,6 +11,7 @@ import {
 } from "../../lib/contract/vocabulary";
 import { instant, oneOf } from "./columns";
 import { publishedSources } from "./published";
+import { searchVector } from "./search-vector";
 
 /** One row per suite version. Task counts per category stand here too, so unpublished tasks still have denominators. */
 export const suites = pgTable(
@@ -66,6 +67,8 @@ export const tasks = pgTable(
     unique("task_suite_slug").on(table.suiteId, table.slug),
     // claim: which queued jobs' tasks a host has
     index("task_grading_digest").on(table.gradingDigest),
+    // search: tasks whose title, slug, repository or category hold a word
+    index("task_search").using("gin", searchVector("task")),
     oneOf("task_category_word", table.category, categories),
     oneOf("task_type_word", table.type, taskTypes),
   ],
@@ -84,6 +87,8 @@ export const taskPrompts = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.taskId, table.condition] }),
+    // search: tasks with a prompt that holds a word
+    index("task_prompt_search").using("gin", searchVector("taskPrompt")),
     oneOf("task_prompt_condition_word", table.condition, promptConditions),
   ],
 );
@@ -106,6 +111,8 @@ export const taskTests = pgTable(
   },
   (table) => [
     unique("task_test_task_name").on(table.taskId, table.name),
+    // search: tests whose id or property hold a word
+    index("task_test_search").using("gin", searchVector("taskTest")),
     oneOf("task_test_kind_word", table.kind, testKinds),
     oneOf("task_test_expectation_word", table.expectation, expectations),
     oneOf("task_test_property_word", table.property, properties),

@@ -1,0 +1,4 @@
+CREATE INDEX "entry_search" ON "entry" USING gin (to_tsvector('simple', translate("entry"."model" || ' ' || coalesce("entry"."agent", '') || ' ' || coalesce("entry"."reasoning_effort", '') || ' ' || coalesce("entry"."skill_name", '') || ' ' || "entry"."slug", '-_/.:@+<>&', '          ')));--> statement-breakpoint
+CREATE INDEX "task_prompt_search" ON "task_prompt" USING gin (to_tsvector('simple', translate(left("task_prompt"."text", 200000), '-_/.:@+<>&', '          ')));--> statement-breakpoint
+CREATE INDEX "task_test_search" ON "task_test" USING gin (to_tsvector('simple', translate("task_test"."name" || ' ' || "task_test"."property", '-_/.:@+<>&', '          ')));--> statement-breakpoint
+CREATE INDEX "task_search" ON "task" USING gin (to_tsvector('simple', translate("task"."title" || ' ' || "task"."slug" || ' ' || "task"."repo" || ' ' || "task"."category", '-_/.:@+<>&', '          ')));
