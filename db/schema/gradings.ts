@@ -1,4 +1,5 @@
 import {
+  bigint,
   bigserial,
   boolean,
   doublePrecision,
@@ -21,6 +22,7 @@ import {
   properties,
   tiers,
 } from "../../lib/contract/vocabulary";
+import { persons } from "./accounts";
 import { instant, oneOf } from "./columns";
 import { hosts, keys } from "./hosts";
 import { attempts } from "./submissions";
@@ -157,7 +159,10 @@ export const failures = pgTable(
   ],
 );
 
-/** A class and type given to a failure by a rule or a person. The newest person's label overrides; nothing is deleted. */
+/**
+ * A class and type given to a failure by a rule or a person. Nothing is deleted or changed; which label counts stands in
+ * `db/queries/effective-labels.ts`.
+ */
 export const labels = pgTable(
   "label",
   {
@@ -176,15 +181,35 @@ export const labels = pgTable(
     confidence: text("confidence", { enum: confidences }),
     /** The part of the failure that the label was read from. */
     evidence: jsonb("evidence").$type<EvidenceSpan>(),
+    /** Null for a rule's label. */
+    personId: text("person_id").references(() => persons.id),
+    note: text("note"),
+    /** Labels that a person gave in one act, and takes back in one. */
+    batch: uuid("batch"),
+    /** A maintainer's decision between people's labels. */
+    adjudicates: boolean("adjudicates").notNull().default(false),
     createdAt: instant("created_at").notNull().defaultNow(),
   },
   (table) => [
     // a failure's label history
     index("label_failure").on(table.gradingId, table.testId),
+    // what a person has labelled; the newest act, to take it back
+    index("label_person").on(table.personId, table.id),
     oneOf("label_source_word", table.source, ["rule", "person"]),
     oneOf("label_confidence_word", table.confidence, confidences),
   ],
 );
+
+/** A person's word that a label of his own no longer stands: the label is kept and ceases to count. */
+export const labelWithdrawals = pgTable("label_withdrawal", {
+  labelId: bigint("label_id", { mode: "number" })
+    .primaryKey()
+    .references(() => labels.id, { onDelete: "cascade" }),
+  personId: text("person_id")
+    .notNull()
+    .references(() => persons.id),
+  createdAt: instant("created_at").notNull().defaultNow(),
+});
 
 export const resourceMeasures = pgTable(
   "resource_measure",

@@ -1,3 +1,4 @@
+export * from "./accounts";
 export * from "./gradings";
 export * from "./hosts";
 export * from "./jobs";

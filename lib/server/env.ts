@@ -15,6 +15,8 @@ const envSchema = z.object({
   INFRADEV_SITE_URL: z
     .url({ protocol: /^https?$/, error: "expected an address such as https://bench.example.org" })
     .optional(),
+  /** Signs the cookies of those who are signed in. */
+  INFRADEV_AUTH_SECRET: z.string().min(32, "expected at least 32 random characters").optional(),
   INFRADEV_LOG_LEVEL: z.enum(["silent", "error", "warn", "info", "debug"]).default("info"),
   /** Set by Next when it listens. */
   PORT: z.coerce.number().int().min(1).max(65_535).optional(),
@@ -24,6 +26,7 @@ export type ServerEnv = {
   dataDir: string;
   serverName: string;
   siteUrl: string | null;
+  authSecret: string | null;
   logLevel: z.infer<typeof envSchema>["INFRADEV_LOG_LEVEL"];
 };
 
@@ -60,6 +63,7 @@ function parseServerEnv(source: Readonly<Record<string, string | undefined>>): S
     dataDir: resolve(parsed.data.INFRADEV_DATA_DIR),
     serverName: parsed.data.INFRADEV_SERVER_NAME,
     siteUrl: parsed.data.INFRADEV_SITE_URL?.replace(/\/+$/, "") ?? null,
+    authSecret: parsed.data.INFRADEV_AUTH_SECRET ?? null,
     logLevel: parsed.data.INFRADEV_LOG_LEVEL,
   };
 }
