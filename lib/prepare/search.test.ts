@@ -65,7 +65,7 @@ describe("a hit", () => {
 
   it("has an excerpt of whole words", () => {
     expect(excerptOf("ken words\n of a pro", { before: true, after: true })).toBe("… words of a …");
-    expect(excerptOf("whole text", { before: false, after: false })).toBe("whole text");
+    expect(excerptOf("# A head\n\ntext", { before: false, after: false })).toBe("A head text");
     expect(excerptOf("千问千问", { before: true, after: true })).toBe("… 千问千问 …");
   });
 });

@@ -47,9 +47,12 @@ export function markWords(text: string, words: readonly string[]): { text: strin
     .filter((piece) => piece.text !== "");
 }
 
-/** A piece cut out of a longer text, on one line: broken words at its ends are left out and named by an ellipsis. */
+/** A piece cut out of a longer Markdown text, on one line without marks of headings: broken words at its ends are left out and named by an ellipsis. */
 export function excerptOf(piece: string, cut: { before: boolean; after: boolean }): string {
-  const line = piece.replaceAll(/\s+/g, " ").trim();
+  const line = piece
+    .replaceAll(/(^|\s)#+ /g, "$1")
+    .replaceAll(/\s+/g, " ")
+    .trim();
   const from = cut.before ? line.indexOf(" ") + 1 : 0;
   const to = cut.after && line.lastIndexOf(" ") > from ? line.lastIndexOf(" ") : line.length;
   return `${cut.before ? "… " : ""}${line.slice(from, to)}${cut.after ? " …" : ""}`;
