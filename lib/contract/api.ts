@@ -4,6 +4,8 @@ import { logRecordSchema } from "./log";
 import { guardSchema, hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
 import { manifestTestSchema, suiteStandardSchema } from "./task";
 import {
+  boardColumns,
+  boardTests,
   categories,
   entryKinds,
   executors,
@@ -14,6 +16,7 @@ import {
   promptConditions,
   sortDirections,
   sortKeys,
+  taskChoices,
   taskTypes,
   taskVerdicts,
   tiers,
@@ -139,13 +142,25 @@ export const boardSchema = z.object({
 export type Board = z.infer<typeof boardSchema>;
 export type BoardRanking = z.infer<typeof rankingSchema>;
 
-/** `GET /api/v1/board`: a board in one of its views. `rows` stand in the view's order. */
+/**
+ * `GET /api/v1/board`: a board in one of its views. `rows` are those that its filters let through, in its order; every
+ * other figure is of the whole board.
+ */
 export const boardAnswerSchema = boardSchema.extend({
   view: z.object({
     category: z.enum(categories).nullable(),
+    tests: z.enum(boardTests),
     sort: z.enum(sortKeys),
     direction: z.enum(sortDirections),
     pareto: z.enum(paretoAxes).nullable(),
+    matrix: z.enum(taskChoices).nullable(),
+    /** Of the table. */
+    columns: z.array(z.enum(boardColumns)),
+    /** Query parameters of the filters that are set. */
+    filters: z.record(z.string(), z.string()),
+    /** Rows that the filters hide, and rows that do not state what the view ranks by. */
+    hidden: z.int(),
+    unstated: z.int(),
   }),
   /** The rows, then the reference sets, cell by cell under `columns`: what the CSV holds. Numbers are unrounded. */
   table: z.object({
@@ -170,6 +185,16 @@ export const boardAnswerSchema = boardSchema.extend({
       ),
       /** Ranked rows whose source does not state the figure. */
       withoutFigure: z.array(z.uuid()),
+    })
+    .nullable(),
+  /** The tasks of the matrix in its order; the rows' own `tasks` hold its cells. Null in other views. */
+  matrix: z
+    .object({
+      /** Entries with per-task data, which solve rates are over. */
+      entries: z.int(),
+      tasks: z.array(z.object({ task: z.string(), resolvedBy: z.number() })),
+      /** Tasks that the choice leaves out. */
+      hiddenTasks: z.int(),
     })
     .nullable(),
 });

@@ -123,13 +123,14 @@ export const figureColumns: readonly BoardColumn[] = [
   },
 ];
 
-/** Splits the figure columns into those that some row fills and those that none does. */
-export function columnsOf(rows: readonly BoardRow[]): { shown: BoardColumn[]; empty: BoardColumn[] } {
+/** Figure columns that are chosen, split into those that some row fills and those that none does. */
+export function columnsOf(
+  rows: readonly BoardRow[],
+  chosen: readonly string[] = figureColumns.map(({ key }) => key),
+): { shown: BoardColumn[]; empty: BoardColumn[] } {
+  const columns = figureColumns.filter(({ key }) => chosen.includes(key));
   const filled = (column: BoardColumn) => rows.some((row) => column.value(row) !== null);
-  return {
-    shown: figureColumns.filter(filled),
-    empty: figureColumns.filter((column) => !filled(column)),
-  };
+  return { shown: columns.filter(filled), empty: columns.filter((column) => !filled(column)) };
 }
 
 const figureReaders = new Map<string, BoardColumn["value"]>([

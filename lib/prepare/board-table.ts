@@ -2,8 +2,11 @@ import type { Board, BoardAnswer, BoardRow } from "@/lib/contract/api";
 import { formatNumber, formatRankSet } from "@/lib/format/numbers";
 import { csvText, markdownRow, markdownText } from "@/lib/format/tables";
 import { formatDay } from "@/lib/format/times";
-import { type BoardColumn, categoryColumns, figureColumns, resolvedColumn } from "./board-columns";
-import { type BoardView, sortRows } from "./board-view";
+import { type BoardColumn, categoryColumns, columnsOf, figureColumns, resolvedColumn } from "./board-columns";
+import { filterQuery } from "./board-filters";
+import { matrixChoice, prepareMatrix } from "./board-matrix";
+import { prepareShown, type ShownBoard } from "./board-shown";
+import type { BoardView } from "./board-view";
 import { preparePareto } from "./pareto";
 
 type Value = string | number | null;
@@ -62,6 +65,21 @@ const counts = [
   ),
 ] as const;
 
+const officialRanks = [
+  plain(
+    "official_rank_best",
+    "Rank set by official tests, best",
+    "Best place that the data leave open, by official tests alone.",
+    (row) => row.officialRankSet?.[0] ?? null,
+  ),
+  plain(
+    "official_rank_worst",
+    "Rank set by official tests, worst",
+    "Worst place that the data leave open, by official tests alone.",
+    (row) => row.officialRankSet?.[1] ?? null,
+  ),
+] as const;
+
 const provenance = [
   plain("evidence", "Evidence", "What the row rests on: reported, signed, verified, reproduced.", (row) => row.tier),
   plain("provisional", "Provisional", "Whether a host's fault awaits its rerun.", (row) =>
@@ -73,33 +91,50 @@ const provenance = [
   plain("submission", "Submission", "Id of the submission.", (row) => row.submissionId),
 ] as const;
 
-function tableColumns(board: Board): TableColumn[] {
+function tableColumns(board: Board, view: BoardView): TableColumn[] {
+  const isChosen = ({ key }: BoardColumn) => view.columns.some((chosen) => chosen === key);
   return [
     ...identity,
     figure(resolvedColumn),
     ...counts,
-    ...categoryColumns(board.suite).map(figure),
-    ...figureColumns.map(figure),
+    ...categoryColumns(board.suite).filter(isChosen).map(figure),
+    ...figureColumns.filter(isChosen).map(figure),
+    ...officialRanks,
     ...provenance,
   ];
 }
 
-/** Every row of the board in a view's order, reference sets last. */
-function rowsInOrder(board: Board, view: BoardView): BoardRow[] {
-  return [...sortRows(board.rows, view), ...board.references];
+/** Rows of a view with every figure as the board has it, whatever the view ranks by. */
+function rowsAsTheyAre(board: Board, { rows }: ShownBoard): BoardRow[] {
+  const bySlug = new Map(board.rows.map((row) => [row.entry.slug, row]));
+  return rows.flatMap((row) => bySlug.get(row.entry.slug) ?? []);
 }
 
 /** The board in a view as `/api/v1/board` gives it: rows in the view's order, and the same rows as a plain table. */
 export function boardAnswerOf(board: Board, view: BoardView): BoardAnswer {
-  const columns = tableColumns(board);
-  const pareto = view.pareto && preparePareto(board, view.pareto, view.category);
+  const columns = tableColumns(board, view);
+  const shown = prepareShown(board, view);
+  const rows = rowsAsTheyAre(board, shown);
+  const pareto = view.pareto && preparePareto({ ...shown.board, rows: shown.rows }, view.pareto, view.category);
+  const matrix = view.matrix && prepareMatrix(shown.board, shown.rows, matrixChoice(view, view.matrix));
   return {
     ...board,
-    rows: sortRows(board.rows, view),
-    view: { category: view.category, sort: view.sort, direction: view.direction, pareto: view.pareto },
+    rows,
+    view: {
+      category: view.category,
+      tests: view.tests,
+      sort: view.sort,
+      direction: view.direction,
+      pareto: view.pareto,
+      matrix: view.matrix,
+      columns: [...view.columns],
+      filters: Object.fromEntries(filterQuery(view.filters)),
+      hidden: shown.hidden,
+      unstated: shown.unstated.length,
+    },
     table: {
       columns: columns.map(({ key, label, unit, meaning }) => ({ key, label, unit, meaning })),
-      rows: rowsInOrder(board, view).map((row) => columns.map((column) => column.value(row))),
+      rows: [...rows, ...board.references].map((row) => columns.map((column) => column.value(row))),
     },
     pareto: pareto
       ? {
@@ -115,6 +150,13 @@ export function boardAnswerOf(board: Board, view: BoardView): BoardAnswer {
           withoutFigure: pareto.withoutFigure.map((row) => row.submissionId),
         }
       : null,
+    matrix: matrix
+      ? {
+          entries: matrix.entries,
+          tasks: matrix.tasks.map(({ slug, resolvedBy }) => ({ task: slug, resolvedBy })),
+          hiddenTasks: matrix.hiddenTasks,
+        }
+      : null,
   };
 }
 
@@ -125,21 +167,32 @@ export function boardCsv({ table }: BoardAnswer): string {
 
 /** The board as a Markdown table with the page's figures and roundings, its notes below. */
 export function boardMarkdown(board: Board, view: BoardView): string {
-  const rows = rowsInOrder(board, view);
-  const figures: BoardColumn[] = [resolvedColumn, ...categoryColumns(board.suite), ...figureColumns].filter((column) =>
-    rows.some((row) => column.value(row) !== null),
-  );
+  const shown = prepareShown(board, view);
+  const rows = [...shown.rows, ...shown.board.references];
+  const official = view.tests === "official";
+  const bySlug = new Map([...board.rows, ...board.references].map((row) => [row.entry.slug, row]));
+  const chosen = view.columns.filter((key) => !official || key !== "official");
+  const figures: BoardColumn[] = [
+    resolvedColumn,
+    ...categoryColumns(board.suite).filter(({ key }) => view.columns.some((column) => column === key)),
+    ...columnsOf(rows, chosen).shown,
+  ].filter((column) => rows.some((row) => column.value(row) !== null));
+  const withProbes = (row: BoardRow) => {
+    const both = bySlug.get(row.entry.slug);
+    return [formatRankSet(both?.rankSet ?? null), formatNumber(both?.resolved.pct, 1)];
+  };
   const header = [
     "Rank set",
     "Model",
     "Agent",
     ...figures.map(({ label, unit }) => (unit ? `${label}, ${unit}` : label)),
+    ...(official ? ["Rank set with probes", "Resolved with probes, %"] : []),
     "Evidence",
     "Date",
   ];
   const { suite } = board;
   return [
-    `# ${markdownText(suite.title)} ${suite.version}`,
+    `# ${markdownText(suite.title)} ${suite.version}${official ? ", official tests alone" : ""}`,
     "",
     markdownRow(header),
     markdownRow(header.map((_, index) => (index > 2 && index < header.length - 2 ? "---:" : "---"))),
@@ -149,10 +202,12 @@ export function boardMarkdown(board: Board, view: BoardView): string {
         markdownText(row.entry.model),
         row.entry.agent ? markdownText([row.entry.agent, row.entry.agentVersion].filter(Boolean).join(" ")) : "",
         ...figures.map((column) => formatNumber(column.value(row), column.decimals)),
+        ...(official ? withProbes(row) : []),
         row.tier,
         formatDay(row.date),
       ]),
     ),
+    ...(shown.hidden > 0 ? ["", `Rows hidden by filters: ${shown.hidden}.`] : []),
     ...Object.values(board.notes).flatMap((note) => ["", markdownText(note)]),
     "",
   ].join("\n");

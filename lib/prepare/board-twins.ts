@@ -1,13 +1,13 @@
 import type { Board } from "@/lib/contract/api";
 import { categoryColumns, figureColumns, resolvedColumn } from "./board-columns";
-import { type BoardView, viewHref } from "./board-view";
+import { type BoardView, changedHref, defaultView, viewHref } from "./board-view";
 
 /** Forms in which a board is given out, by what follows `/api/v1/board`. */
 type BoardForm = "" | ".csv" | ".md" | ".bib";
 
-/** Address of a view in another form. Suite and version are named, so that the address keeps its meaning. */
+/** Address of a view in another form, of all its pages. Suite and version are named, so that the address keeps its meaning. */
 export function boardTwinHref(board: Board, view: BoardView, form: BoardForm): string {
-  const href = viewHref({ ...view, suite: board.suite.slug, version: board.suite.version });
+  const href = changedHref(view, { suite: board.suite.slug, version: board.suite.version });
   return `/api/v1/board${form}${href.slice(1)}`;
 }
 
@@ -26,7 +26,13 @@ export function boardDataset(board: Board, view: BoardView, description: string)
     name: `${suite.title} ${suite.version}: results`,
     description: `${suite.summary} ${description}`,
     version: suite.version,
-    url: viewHref({ ...view, sort: "resolved", direction: "desc", category: null, pareto: null }),
+    url: viewHref({
+      ...defaultView,
+      suite: view.suite,
+      version: view.version,
+      condition: view.condition,
+      skill: view.skill,
+    }),
     isAccessibleForFree: true,
     keywords: ["benchmark", "coding agents", "distributed training", "inference", "reinforcement learning"],
     variableMeasured: [resolvedColumn, ...categoryColumns(suite), ...figureColumns].map(({ name, meaning, unit }) => ({

@@ -1,6 +1,10 @@
 import type { Board } from "@/lib/contract/api";
 import { displayNameSchema, slugSchema, suiteVersionSchema } from "@/lib/contract/scalars";
 import {
+  type BoardColumnKey,
+  type BoardTests,
+  boardColumns,
+  boardTests,
   type Category,
   categories,
   type ParetoAxis,
@@ -11,9 +15,12 @@ import {
   type SortKey,
   sortDirections,
   sortKeys,
+  type TaskChoice,
+  taskChoices,
   tiers,
 } from "@/lib/contract/vocabulary";
 import { figureOf } from "./board-columns";
+import { type BoardFilters, filterQuery, noFilters, parseFilters } from "./board-filters";
 
 /** Direction of a column's first sort: lower-is-better columns and names ascend. */
 export const firstDirection: Record<SortKey, SortDirection> = {
@@ -34,8 +41,8 @@ export const firstDirection: Record<SortKey, SortDirection> = {
 };
 
 /**
- * What a leaderboard's address asks for. `suite` null is the site's first suite, `version` null its newest, `pareto`
- * null the ranking as a table.
+ * What a leaderboard's address asks for. `suite` null is the site's first suite, `version` null its newest. Of `pareto`
+ * and `matrix` one is set at most; both null is the ranking as a table.
  */
 export interface BoardView {
   suite: string | null;
@@ -43,10 +50,22 @@ export interface BoardView {
   condition: PromptCondition;
   skill: string | null;
   category: Category | null;
+  /** The tests that the board ranks by. */
+  tests: BoardTests;
   sort: SortKey;
   direction: SortDirection;
   pareto: ParetoAxis | null;
+  /** Entries by tasks: which tasks. */
+  matrix: TaskChoice | null;
+  /** Columns shown beside rank set, model and % resolved, in their fixed order. */
+  columns: readonly BoardColumnKey[];
+  filters: BoardFilters;
+  /** From 1. */
+  page: number;
 }
+
+/** Every column but the date, which stands under the evidence. */
+export const defaultColumns: readonly BoardColumnKey[] = boardColumns.filter((key) => key !== "date");
 
 export const defaultView: BoardView = {
   suite: null,
@@ -54,9 +73,14 @@ export const defaultView: BoardView = {
   condition: "interface",
   skill: null,
   category: null,
+  tests: "all",
   sort: "resolved",
   direction: "desc",
   pareto: null,
+  matrix: null,
+  columns: defaultColumns,
+  filters: noFilters,
+  page: 1,
 };
 
 const wordIn = <T extends string>(words: readonly T[], value: string | null): T | null =>
@@ -68,9 +92,21 @@ function nameOf(
   value: string | null,
 ) {
   const parsed = schema.safeParse(value);
-  // nothing but dots would climb in the internal path
   return parsed.success && !/^\.+$/.test(parsed.data) ? parsed.data : null;
 }
+
+/** `cols=time,cost`, or once for each as a form sends it. An empty value is no column, so that none can be chosen. */
+function parseColumns(query: URLSearchParams): readonly BoardColumnKey[] {
+  if (!query.has("cols")) return defaultColumns;
+  const named = query.getAll("cols").flatMap((value) => value.split(","));
+  const chosen = boardColumns.filter((key) => named.includes(key));
+  const isMeant = chosen.length > 0 || named.every((word) => word === "" || word === noColumns);
+  const isDefault = chosen.length === defaultColumns.length && chosen.every((key) => defaultColumns.includes(key));
+  return !isMeant || isDefault ? defaultColumns : chosen;
+}
+
+/** Stands in an address for no column at all. */
+const noColumns = "none";
 
 /**
  * Reads a view from query parameters. Words that are none of ours fall back to the default, as do names that no suite,
@@ -78,60 +114,86 @@ function nameOf(
  */
 export function parseView(query: URLSearchParams): BoardView {
   const sort = wordIn(sortKeys, query.get("sort")) ?? defaultView.sort;
+  const form = query.get("view");
+  const page = /^[1-9]\d{0,3}$/.exec(query.get("page") ?? "")?.[0];
   return {
     suite: nameOf(slugSchema, query.get("suite")),
     version: nameOf(suiteVersionSchema, query.get("version")),
     condition: wordIn(promptConditions, query.get("condition")) ?? defaultView.condition,
     skill: nameOf(displayNameSchema, query.get("skill")),
     category: wordIn(categories, query.get("category")),
+    tests: wordIn(boardTests, query.get("tests")) ?? defaultView.tests,
     sort,
     direction: wordIn(sortDirections, query.get("dir")) ?? firstDirection[sort],
-    pareto: query.get("view") === "pareto" ? (wordIn(paretoAxes, query.get("x")) ?? paretoAxes[0]) : null,
+    pareto: form === "pareto" ? (wordIn(paretoAxes, query.get("x")) ?? paretoAxes[0]) : null,
+    matrix: form === "matrix" ? (wordIn(taskChoices, query.get("tasks")) ?? taskChoices[0]) : null,
+    columns: parseColumns(query),
+    filters: parseFilters(query),
+    page: page && form !== "pareto" ? Number(page) : 1,
   };
 }
 
-/** The address of a view on `/`: only what differs from the default stands in it. */
+/** The query parameters of a view, in a fixed order: only what differs from the default stands in it. */
+export function viewQuery(view: BoardView): [string, string][] {
+  const given: [string, string | false | null][] = [
+    ["suite", view.suite],
+    ["version", view.version],
+    ["condition", view.condition !== defaultView.condition && view.condition],
+    ["skill", view.skill],
+    ["category", view.category],
+    ["tests", view.tests !== defaultView.tests && view.tests],
+    ...filterQuery(view.filters),
+    ["sort", view.sort !== defaultView.sort && view.sort],
+    ["dir", view.direction !== firstDirection[view.sort] && view.direction],
+    ["cols", !isDefaultColumns(view.columns) && (view.columns.join(",") || noColumns)],
+    ["view", view.pareto ? "pareto" : view.matrix && "matrix"],
+    ["x", view.pareto !== paretoAxes[0] && view.pareto],
+    ["tasks", view.matrix !== taskChoices[0] && view.matrix],
+    ["page", view.page > 1 && String(view.page)],
+  ];
+  return given.flatMap(([key, value]) => (value ? [[key, value]] : []));
+}
+
+const isDefaultColumns = (columns: readonly BoardColumnKey[]) => columns.join() === defaultColumns.join();
+
+/** The address of a view on `/`. */
 export function viewHref(view: BoardView): string {
-  const query = new URLSearchParams();
-  if (view.suite) query.set("suite", view.suite);
-  if (view.version) query.set("version", view.version);
-  if (view.condition !== defaultView.condition) query.set("condition", view.condition);
-  if (view.skill) query.set("skill", view.skill);
-  if (view.category) query.set("category", view.category);
-  if (view.sort !== defaultView.sort) query.set("sort", view.sort);
-  if (view.direction !== firstDirection[view.sort]) query.set("dir", view.direction);
-  if (view.pareto) query.set("view", "pareto");
-  if (view.pareto && view.pareto !== paretoAxes[0]) query.set("x", view.pareto);
-  const text = query.toString();
+  // a comma needs no escape in a query, and lists are read by people
+  const text = new URLSearchParams(viewQuery(view)).toString().replaceAll("%2C", ",");
   return text ? `/?${text}` : "/";
 }
 
-const absent = "-";
+/** The address of a view with something else in it: from its first page on. */
+export function changedHref(view: BoardView, change: Partial<BoardView>): string {
+  return viewHref({ ...view, page: 1, ...change });
+}
+
+/** Every parameter of a board's address. */
+export const viewKeys = [
+  ...["suite", "version", "condition", "skill", "category", "tests", "sort", "dir", "cols", "view", "x", "tasks"],
+  ...["model", "organization", "agent", "effort", "tier", "data", "configuration", "page"],
+] as const;
+
+/** Whether a form sent this query: it holds empty fields and one field for each box, which an address leaves out. */
+export function isFormQuery(query: URLSearchParams): boolean {
+  return viewKeys.some((key) => {
+    const values = query.getAll(key);
+    return values.length > 1 || values.includes("");
+  });
+}
+
+/** Longest piece of a page's internal path: a page is kept as a file, and names of files end at 255 bytes. */
+const pieceLength = 120;
 
 /**
  * The internal path under which a view is rendered and cached as a page of its own, since a page that reads its query
- * cannot be prerendered. `proxy.ts` rewrites `/?...` to it.
+ * cannot be prerendered: the query, in pieces that each begin with `-`, its escapes written with `~`. `proxy.ts` rewrites
+ * `/?...` to it.
  */
 export function viewPath(view: BoardView): string {
-  const part = (value: string | null) => encodeURIComponent(value ?? absent);
-  return `/board/${[
-    part(view.suite),
-    part(view.version),
-    view.condition,
-    part(view.skill),
-    view.category ?? absent,
-    view.sort,
-    view.direction,
-    view.pareto ?? absent,
-  ].join("/")}`;
-}
-
-function decodedSegments(segments: readonly string[]): string[] | null {
-  try {
-    return segments.map((segment) => decodeURIComponent(segment));
-  } catch {
-    return null;
-  }
+  const query = viewHref(view).slice(2).replaceAll("%", "~");
+  const pieces = query.match(new RegExp(`.{1,${pieceLength}}`, "g")) ?? [""];
+  return `/board/${pieces.map((piece) => `-${piece}`).join("/")}`;
 }
 
 /**
@@ -139,27 +201,14 @@ function decodedSegments(segments: readonly string[]): string[] | null {
  * kept under.
  */
 export function parseViewPath(segments: readonly string[]): BoardView | null {
-  const words = decodedSegments(segments);
-  if (!words) return null;
-  const [suite, version, condition, skill, category, sort, direction, pareto] = words.map((word) =>
-    word === absent ? null : word,
-  );
-  const knownCondition = wordIn(promptConditions, condition ?? null);
-  const knownSort = wordIn(sortKeys, sort ?? null);
-  const knownDirection = wordIn(sortDirections, direction ?? null);
-  if (!knownCondition || !knownSort || !knownDirection) return null;
-  const view: BoardView = {
-    suite: nameOf(slugSchema, suite ?? null),
-    version: nameOf(suiteVersionSchema, version ?? null),
-    condition: knownCondition,
-    skill: nameOf(displayNameSchema, skill ?? null),
-    category: wordIn(categories, category ?? null),
-    sort: knownSort,
-    direction: knownDirection,
-    pareto: wordIn(paretoAxes, pareto ?? null),
-  };
-  const written = decodedSegments(viewPath(view).split("/").slice(2));
-  return written?.length === words.length && written.every((word, index) => word === words[index]) ? view : null;
+  try {
+    const words = segments.map((segment) => decodeURIComponent(segment));
+    const query = words.map((word) => word.slice(1)).join("");
+    const view = parseView(new URLSearchParams(query.replaceAll("~", "%")));
+    return viewPath(view) === `/board/${words.join("/")}` ? view : null;
+  } catch {
+    return null;
+  }
 }
 
 type Row = Board["rows"][number];

@@ -44,10 +44,42 @@ function gapText(rows: readonly BoardRow[]): string | null {
 const referenceText = (row: BoardRow) =>
   `${row.entry.model.replace(/^reference:\s*/, "")} resolves ${row.resolved.resolved ?? formatPctUnit(row.resolved.pct)}`;
 
-/** Computes what a board shows. Says `models` where every row is another model, `entries` otherwise. */
-export function prepareFinding(board: Board): Finding {
+/** What the probes take away from the rows that are ranked by official tests alone, and whose places they change. */
+function probesText(all: Board, official: readonly BoardRow[]): string {
+  const rejected = official.reduce((sum, row) => sum + (row.probeRejected?.rejected ?? 0), 0);
+  const passing = official.reduce((sum, row) => sum + (row.probeRejected?.officialResolved ?? 0), 0);
+  const setOf = new Map(all.rows.map((row) => [row.entry.slug, row.rankSet]));
+  const moved = official.filter((row) => setOf.get(row.entry.slug)?.join() !== row.rankSet?.join()).length;
+  const share =
+    passing > 0
+      ? ` The probes reject ${formatNumber(rejected)} of ${formatNumber(passing)} (${formatPctUnit((100 * rejected) / passing)}) of what passes them`
+      : "";
+  const places =
+    moved === 0 ? "no rank set changes" : `${countWord(moved)} rank ${plural(moved, "set changes", "sets change")}`;
+  return share ? `${share}; with probes ${places}.` : "";
+}
+
+/** What a board shows when official tests alone rank it, with what the probes change. */
+export function prepareOfficialFinding(all: Board, official: Board): Finding {
+  const rows = ranked(official);
+  if (official.rows.length === 0 && all.rows.length > 0) {
+    return {
+      headline: `No row of ${isolate(all.suite.title)} states what it resolves by official tests alone.`,
+      lead: "Such a ranking needs each test's outcome, or counts that a publication gives for the whole suite.",
+    };
+  }
+  const { headline, lead } = prepareFinding(official, " by official tests alone");
+  return { headline, lead: `${lead}${probesText(all, rows)}` };
+}
+
+/**
+ * Computes what a board shows. `by` names what ranks it where that is not every required test. Says `models` where every
+ * row is another model, `entries` otherwise.
+ */
+export function prepareFinding(board: Board, by = ""): Finding {
   const rows = ranked(board);
-  const tasks = `${formatNumber(board.suite.taskCount)} ${plural(board.suite.taskCount, "task")}`;
+  const count = `${formatNumber(board.suite.taskCount)} ${plural(board.suite.taskCount, "task")}`;
+  const tasks = `${count}${by}`;
   const [top] = rows;
   if (!top) {
     const waiting = board.rows.length;
@@ -58,12 +90,12 @@ export function prepareFinding(board: Board): Finding {
           ? `${capitalize(countWord(waiting))} provisional ${plural(waiting, "entry waits", "entries wait")} for gradings that a host's fault interrupted.`
           : board.references.length > 0
             ? `Graded so far are reference patch sets: ${board.references.slice(0, 4).map(referenceText).join(", ")} of ${tasks}${board.references.length > 4 ? ", and others" : ""}.`
-            : `The suite has ${tasks}; a row appears here when its first submission has been graded.`,
+            : `The suite has ${count}; a row appears here when its first submission has been graded.`,
     };
   }
   if (rows.length === 1) {
     return {
-      headline: `One entry so far: ${nameOf(top)} resolves ${countText(top)}.`,
+      headline: `One entry so far: ${nameOf(top)} resolves ${countText(top)}${by}.`,
       lead: `${top.resolved.interval ? `Its 95\u202f% interval runs from ${formatInterval(top.resolved.interval)}; a` : "A"} ranking needs a second entry.`,
     };
   }
