@@ -13,6 +13,7 @@ import {
   taskCellSchema,
 } from "./api";
 import { dsseEnvelopeSchema, publishedKeysSchema } from "./bundle";
+import { entryDetailSchema, entryListQuerySchema, entryListSchema, entryStandingSchema } from "./entry-api";
 import { problemResponseSchema } from "./errors";
 import { evidenceResponseSchema } from "./evidence-api";
 import { logRecordSchema } from "./log";
@@ -60,6 +61,9 @@ export const namedSchemas = {
   Share: shareSchema,
   TaskCell: taskCellSchema,
   Suites: suitesAnswerSchema,
+  EntryList: entryListSchema,
+  Entry: entryDetailSchema,
+  EntryStanding: entryStandingSchema,
   Submission: submissionDetailSchema,
   Attempt: attemptDetailSchema,
   Grading: gradingSummarySchema,
@@ -104,6 +108,7 @@ export interface ApiOperation {
 const json = (schema: SchemaName) => ({ type: "application/json", schema });
 const submission = z.object({ id: uuidSchema.describe("The submission.") });
 const attempt = submission.extend({ task: slugSchema.describe("The task.") });
+const entryParameter = z.object({ entry: slugSchema.describe("Slug of the entry.") });
 const grading = z.object({ id: uuidSchema.describe("The grading.") });
 const upload = z.object({ id: uuidSchema.describe("The upload, as announced.") });
 
@@ -170,6 +175,30 @@ export const apiOperations: readonly ApiOperation[] = [
       task: slugSchema.describe("The task."),
     }),
     answer: json("Task"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/entries",
+    id: "listEntries",
+    summary: "Entries with the suite versions that they stand on, and the submission that counts there.",
+    query: entryListQuerySchema,
+    answer: json("EntryList"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/entries/{entry}",
+    id: "getEntry",
+    summary: "An entry over every suite version: rank set, figures with intervals, tasks, failures, how it was made.",
+    pathParameters: entryParameter,
+    answer: json("Entry"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/entries/{entry}/tasks.csv",
+    id: "getEntryTasksAsCsv",
+    summary: "Its tasks, one line an attempt, with verdicts, tests passed and what the agent's run took.",
+    pathParameters: entryParameter,
+    answer: { type: "text/csv", schema: null },
   },
   {
     method: "get",

@@ -1,4 +1,5 @@
 import type { Candidate } from "@/lib/contract/bundle";
+import type { CustomReason } from "@/lib/contract/entry-api";
 import type { SuiteStandard } from "@/lib/contract/task";
 import type { EntryKind, NetworkPolicy, PromptCondition } from "@/lib/contract/vocabulary";
 import { formatNumber, formatUsd } from "@/lib/format/numbers";
@@ -14,13 +15,6 @@ export interface StatedConfiguration {
   skill?: { name: string } | null;
   networkPolicy: string;
   budget?: Candidate["budget"] | undefined;
-}
-
-/** One way in which an entry differs from its suite's standard. */
-export interface CustomReason {
-  part: "prompt" | "skill" | "network" | "time" | "cost" | "tokens" | "steps";
-  stated: string;
-  standard: string;
 }
 
 const limits = [
@@ -39,10 +33,7 @@ const limits = [
  * How an entry's configuration differs from the suite's standard, in a fixed order. Only what both state can differ: an
  * entry that is silent on its budget is not custom, nor is any entry of a suite without a standard, nor a reference set.
  */
-export function customReasons(
-  entry: StatedConfiguration,
-  standard: SuiteStandard | null | undefined,
-): readonly CustomReason[] {
+export function customReasons(entry: StatedConfiguration, standard: SuiteStandard | null | undefined): CustomReason[] {
   if (!standard || entry.kind === "reference") return [];
   const reasons: CustomReason[] = [];
   if (standard.prompt_condition && entry.promptCondition && entry.promptCondition !== standard.prompt_condition) {

@@ -68,6 +68,7 @@ describe("every answer", () => {
     suite: "synthetic-suite",
     version: "1.0",
     task: site.task,
+    entry: "reference-gold",
     path: "payload/result.json",
   });
 
@@ -149,6 +150,7 @@ describe("every answer", () => {
             suite: "synthetic-suite",
             version: "1.0",
             task: site.task,
+            entry: "reference-gold",
             path: "payload/result.json",
             file: `${site.submissionId}.svg`,
           };

@@ -1,5 +1,6 @@
 export { getBoard } from "./board";
 export { listRecentChanges } from "./changes";
+export { getEntry, listEntries } from "./entries";
 export { getLogPage } from "./logs";
 export { listPublished } from "./published";
 export { getAttempt, getEntrySubmission, getSubmission } from "./submissions";

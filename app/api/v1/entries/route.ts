@@ -1,0 +1,20 @@
+import { connection } from "next/server";
+import { entryListQuerySchema } from "@/lib/contract/entry-api";
+import { found, parseQuery, publicJson, respond } from "@/lib/server/http";
+import { listEntries, listSuites } from "@/lib/server/readers";
+
+export async function GET(request: Request): Promise<Response> {
+  await connection();
+  return respond(async () => {
+    const { suite, version } = parseQuery(request, entryListQuerySchema, {
+      code: "entries.query",
+      what: "the query of the list of entries",
+      remedy: "see /api/v1/suites for the suites and versions that there are",
+    });
+    const isKnown = (await listSuites()).some(
+      (known) => (!suite || known.slug === suite) && (!version || known.version === version),
+    );
+    const listed = isKnown || (!suite && !version) ? await listEntries(suite, version) : null;
+    return publicJson(request, found(listed, "suite.unknown", [suite, version].filter(Boolean).join(" ")));
+  });
+}
