@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createDatabase, type Database } from "../db/client";
 import { startEmbedded } from "../db/embedded";
+import { migrateDatabase } from "../db/migrate";
 import { findBoardFacts } from "../db/queries/board";
 import { findAttempt, findSubmission } from "../db/queries/submissions";
 import { findTask } from "../db/queries/tasks";
@@ -90,7 +91,7 @@ export async function measureScale(
   return figures;
 }
 
-/** The two databases, made where they are not there yet or the schema has changed since. */
+/** The two databases, made where they are not there yet, migrated where they are. */
 async function openHistories(session: Session, quick: boolean) {
   const folder = join(repositoryRoot, ".data", "bench", quick ? "scale-quick" : "scale");
   await mkdir(folder, { recursive: true });
@@ -117,6 +118,7 @@ async function openHistories(session: Session, quick: boolean) {
     for (const name of Object.values(names)) await admin.sql.unsafe(`comment on database ${name} is '${stamp}'`);
   }
   const open = async (name: string) => {
+    await migrateDatabase(withDatabase(server.url, name));
     const handle = createDatabase(withDatabase(server.url, name), { max: 4 });
     session.defer(() => handle.close());
     const [row] = await handle.sql<{ submissionId: string; task: string }[]>`

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import type { BoardFacts, BoardRowFacts, TaskFacts } from "../../lib/contract/board-facts";
 import { categories, type PromptCondition } from "../../lib/contract/vocabulary";
 import type { Queryable } from "../client";
@@ -162,60 +162,94 @@ export async function selectShownSubmissions(
   return rows.map(({ budget, ...row }) => ({ ...row, entry: { ...row.entry, budget } }));
 }
 
+/** An attempt as `selectTaskFacts` reads it: in an array, since a board of 500 rows has 18,000 of them. */
+type TriedRow = [
+  taskId: number,
+  verdict: TaskFacts["verdict"] | null,
+  status: TaskFacts["status"],
+  resolved: boolean | null,
+  officialResolved: boolean | null,
+  requiredPassed: number | null,
+  requiredTotal: number | null,
+];
+
 /** Means are over every attempt of the submission: one that no grading counts for has resolved nothing. */
 export async function selectTaskFacts(db: Queryable, ids: string[]): Promise<Map<string, TaskFacts[]>> {
   const facts = new Map<string, TaskFacts[]>();
   if (ids.length === 0) return facts;
-  const tried = await db
+  // A row for each submission: one for each attempt would cost more to send and to read than to find.
+  const rows = await db
     .select({
       submissionId: attempts.submissionId,
-      task: tasks.slug,
-      verdict: attemptSummaries.verdict,
-      status: attemptSummaries.status,
-      resolved: attemptSummaries.resolved,
-      officialResolved: attemptSummaries.officialResolved,
-      requiredPassed: attemptSummaries.requiredPassed,
-      requiredTotal: attemptSummaries.requiredTotal,
+      tried: sql<string | TriedRow[]>`json_agg(json_build_array(${attempts.taskId}, ${attemptSummaries.verdict},
+        ${attemptSummaries.status}, ${attemptSummaries.resolved}, ${attemptSummaries.officialResolved},
+        ${attemptSummaries.requiredPassed}, ${attemptSummaries.requiredTotal}) order by ${tasks.position}, ${attempts.id})`,
     })
     .from(attempts)
-    .leftJoin(attemptSummaries, eq(attemptSummaries.attemptId, attempts.id))
+    .leftJoin(
+      attemptSummaries,
+      // Said twice, so that a submission's summaries are read together and not one by one.
+      and(eq(attemptSummaries.attemptId, attempts.id), inArray(attemptSummaries.submissionId, ids)),
+    )
     .innerJoin(tasks, eq(tasks.id, attempts.taskId))
     .where(inArray(attempts.submissionId, ids))
-    .orderBy(attempts.submissionId, asc(tasks.position), attempts.id);
-  const byTask = new Map<string, typeof tried>();
-  for (const attempt of tried) {
-    const key = `${attempt.submissionId} ${attempt.task}`;
-    byTask.set(key, [...(byTask.get(key) ?? []), attempt]);
-  }
-  for (const group of byTask.values()) {
-    const shown =
-      group.find((attempt) => attempt.resolved) ??
-      group.find((attempt) => attempt.officialResolved) ??
-      group.find((attempt) => attempt.verdict !== null);
-    if (!shown?.verdict) continue;
-    const total = (value: (attempt: (typeof tried)[number]) => number) =>
-      group.reduce((sum, attempt) => sum + value(attempt), 0);
-    const resolved = total((attempt) => Number(attempt.resolved ?? false));
-    const officialResolved = total((attempt) => Number(attempt.officialResolved ?? false));
-    const passed = total((attempt) =>
-      attempt.requiredTotal ? (attempt.requiredPassed ?? 0) / attempt.requiredTotal : 0,
-    );
-    const list = facts.get(shown.submissionId) ?? [];
-    list.push({
-      task: shown.task,
-      verdict: shown.verdict,
-      score: resolved / group.length,
-      officialScore: officialResolved / group.length,
-      passedShare: passed / group.length,
-      officialResolvedAttempts: officialResolved,
-      probeRejectedAttempts: total((attempt) => Number(attempt.officialResolved === true && !attempt.resolved)),
-      requiredPassed: shown.requiredPassed,
-      requiredTotal: shown.requiredTotal,
-      status: shown.status,
-    });
-    facts.set(shown.submissionId, list);
+    .groupBy(attempts.submissionId);
+  const tried = new Map(
+    rows.map((row): [string, TriedRow[]] => [
+      row.submissionId,
+      typeof row.tried === "string" ? JSON.parse(row.tried) : row.tried,
+    ]),
+  );
+  const taskIds = [...new Set([...tried.values()].flatMap((list) => list.map(([taskId]) => taskId)))];
+  const named =
+    taskIds.length === 0
+      ? []
+      : await db.select({ id: tasks.id, slug: tasks.slug }).from(tasks).where(inArray(tasks.id, taskIds));
+  const slugs = new Map(named.map(({ id, slug }) => [id, slug]));
+  for (const [submissionId, list] of tried) {
+    const byTask = new Map<number, TriedRow[]>();
+    for (const attempt of list) {
+      const group = byTask.get(attempt[0]);
+      if (group) group.push(attempt);
+      else byTask.set(attempt[0], [attempt]);
+    }
+    const shown = [...byTask].flatMap(([taskId, group]) => taskFactsOf(slugs.get(taskId) ?? "", group) ?? []);
+    if (shown.length > 0) facts.set(submissionId, shown);
   }
   return facts;
+}
+
+/** What a submission's attempts at one task come to; null where none of them was graded. */
+function taskFactsOf(task: string, group: TriedRow[]): TaskFacts | null {
+  let resolved = 0;
+  let officialResolved = 0;
+  let rejected = 0;
+  let passed = 0;
+  for (const [, , , resolves, official, requiredPassed, requiredTotal] of group) {
+    resolved += Number(resolves ?? false);
+    officialResolved += Number(official ?? false);
+    rejected += Number(official === true && !resolves);
+    passed += requiredTotal ? (requiredPassed ?? 0) / requiredTotal : 0;
+  }
+  const shown =
+    group.find(([, , , resolves]) => resolves) ??
+    group.find(([, , , , official]) => official) ??
+    group.find(([, verdict]) => verdict !== null);
+  if (!shown) return null;
+  const [, verdict, status, , , requiredPassed, requiredTotal] = shown;
+  if (verdict === null) return null;
+  return {
+    task,
+    verdict,
+    score: resolved / group.length,
+    officialScore: officialResolved / group.length,
+    passedShare: passed / group.length,
+    officialResolvedAttempts: officialResolved,
+    probeRejectedAttempts: rejected,
+    requiredPassed,
+    requiredTotal,
+    status,
+  };
 }
 
 async function selectCategoryShares(db: Queryable, ids: string[]) {
