@@ -13,23 +13,47 @@ import {
   taskCellSchema,
 } from "./api";
 import { dsseEnvelopeSchema, publishedKeysSchema } from "./bundle";
+import { compareAnswerSchema, compareQuerySchema } from "./compare-api";
 import { entryDetailSchema, entryListQuerySchema, entryListSchema, entryStandingSchema } from "./entry-api";
 import { problemResponseSchema } from "./errors";
 import { evidenceResponseSchema } from "./evidence-api";
+import {
+  failureClusterListSchema,
+  failureDetailAnswerSchema,
+  failureFilterSchema,
+  failureListQuerySchema,
+  failureListSchema,
+  failureOverviewSchema,
+  failureRowSchema,
+} from "./failures-api";
 import { logRecordSchema } from "./log";
 import { logLinesAnswerSchema, logLinesQuerySchema } from "./log-lines";
 import { hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
 import { displayNameSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
-import { manifestTestSchema } from "./task";
 import { searchAnswerSchema } from "./search-api";
+import { manifestTestSchema } from "./task";
 import { taskDetailSchema, taskListSchema } from "./task-api";
 import { uploadAnnounceResponseSchema, uploadAnnounceSchema, uploadFinishResponseSchema } from "./upload";
-import { categories, paretoAxes, promptConditions, sortDirections, sortKeys } from "./vocabulary";
+import {
+  boardColumns,
+  boardTests,
+  categories,
+  paretoAxes,
+  promptConditions,
+  sortDirections,
+  sortKeys,
+  taskChoices,
+  tiers,
+} from "./vocabulary";
 
 /** Most records that one answer of `GET /api/v1/log` holds. */
 export const logPageSize = 1000;
 
-/** Query of a board, as the board's page spells it too. */
+/** Words of a list, joined by commas. */
+const wordList = (words: readonly string[]) =>
+  z.string().regex(new RegExp(`^(?:${words.join("|")})(?:,(?:${words.join("|")}))*$`), `expected ${words.join(", ")}`);
+
+/** Query of a board, as the board's page spells it too. The pages of a long board are the page's alone. */
 export const boardQuerySchema = z.object({
   suite: slugSchema.optional().describe("The suite; the site's first one by default."),
   version: suiteVersionSchema.optional().describe("Its version; the newest by default."),
@@ -38,8 +62,26 @@ export const boardQuerySchema = z.object({
   category: z.enum(categories).optional().describe("Order and Pareto points by this category's tasks."),
   sort: z.enum(sortKeys).optional().describe("What the rows are ordered by; `resolved` by default."),
   dir: z.enum(sortDirections).optional().describe("Direction; each column has its own by default."),
-  view: z.enum(["table", "pareto"]).optional().describe("`pareto` adds the points of the Pareto view."),
+  tests: z.enum(boardTests).optional().describe("Order by all required tests (`all`, the default) or `official` ones."),
+  model: displayNameSchema.optional().describe("Only models whose name contains this, in any case."),
+  organization: displayNameSchema.optional().describe("Only rows of this organization."),
+  agent: displayNameSchema.optional().describe("Only rows of this agent."),
+  effort: displayNameSchema.optional().describe("Only rows of this reasoning effort."),
+  tier: wordList(tiers).optional().describe("Only rows of these tiers, joined by commas."),
+  data: z.literal("per-task").optional().describe("Only rows with per-task data."),
+  configuration: z
+    .enum(["standard", "custom"])
+    .optional()
+    .describe("Only rows that keep to the suite's standard configuration, or that do not."),
+  cols: wordList([...boardColumns, "none"])
+    .optional()
+    .describe("Columns of the table beside rank, model and % resolved, joined by commas; all by default."),
+  view: z
+    .enum(["table", "pareto", "matrix"])
+    .optional()
+    .describe("`pareto` adds the points of the Pareto view, `matrix` its tasks in order."),
   x: z.enum(paretoAxes).optional().describe("Figure of the Pareto view's x axis; `cost` by default."),
+  tasks: z.enum(taskChoices).optional().describe("Tasks of the matrix: `all` by default."),
 });
 
 const offsetSchema = z.string().regex(/^\d{1,15}$/, "expected a whole number");
@@ -72,9 +114,16 @@ export const namedSchemas = {
   TestOutcome: testOutcomeSchema,
   Launch: launchSchema,
   HostFacts: hostFactsSchema,
+  Comparison: compareAnswerSchema,
   TaskList: taskListSchema,
   Task: taskDetailSchema,
+  FailureOverview: failureOverviewSchema,
+  FailureList: failureListSchema,
+  FailureRow: failureRowSchema,
+  FailureClusters: failureClusterListSchema,
+  Failure: failureDetailAnswerSchema,
   Published: publishedAnswerSchema,
+  SearchAnswer: searchAnswerSchema,
   Log: logAnswerSchema,
   LogRecord: logRecordSchema,
   LiveLog: liveLogAnswerSchema,
@@ -112,7 +161,6 @@ const entryParameter = z.object({ entry: slugSchema.describe("Slug of the entry.
 const grading = z.object({ id: uuidSchema.describe("The grading.") });
 const upload = z.object({ id: uuidSchema.describe("The upload, as announced.") });
 
-  SearchAnswer: searchAnswerSchema,
 /** Every operation of the public interface. A route without a line here fails a test. */
 export const apiOperations: readonly ApiOperation[] = [
   {
@@ -153,6 +201,30 @@ export const apiOperations: readonly ApiOperation[] = [
     summary: "The publication behind the board's reported rows as BibTeX.",
     query: boardQuerySchema,
     answer: { type: "application/x-bibtex", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/compare",
+    id: "compareEntries",
+    summary: "Two entries task by task, with the paired test; pairs worth a look until both are chosen.",
+    query: compareQuerySchema,
+    answer: json("Comparison"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/compare.csv",
+    id: "compareEntriesAsCsv",
+    summary: "The same as CSV: a line per task, per category where counts are all there is, or per suggested pair.",
+    query: compareQuerySchema,
+    answer: { type: "text/csv", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/compare.md",
+    id: "compareEntriesAsMarkdown",
+    summary: "The same as Markdown, with the page's sentences and roundings.",
+    query: compareQuerySchema,
+    answer: { type: "text/markdown", schema: null },
   },
   {
     method: "get",
@@ -260,10 +332,66 @@ export const apiOperations: readonly ApiOperation[] = [
   },
   {
     method: "get",
+    path: "/api/v1/failures/overview",
+    id: "getFailureOverview",
+    summary: "Why attempts fail: distinct attempts and cases by class and type, together and by group.",
+    query: failureFilterSchema,
+    answer: json("FailureOverview"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/failures",
+    id: "listFailures",
+    summary: "Failing cases: required tests that did not pass, each with its label.",
+    query: failureListQuerySchema,
+    answer: json("FailureList"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/failures.csv",
+    id: "getFailuresAsCsv",
+    summary:
+      "Every failing case as CSV, one line each. The table of failure types is the count of distinct values of `attempt` " +
+      "in each `repository` and `type` (`type` alone for all repositories, `class` for 'any structural error').",
+    query: failureFilterSchema,
+    answer: { type: "text/csv", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/failures/clusters",
+    id: "listFailureClusters",
+    summary: "Failing cases with the same root, over submissions, the largest cluster first.",
+    query: failureListQuerySchema,
+    answer: json("FailureClusters"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/failures/{grading}/{test}",
+    id: "getFailure",
+    summary: "One failing case: message, frames, ranks, labels with their history, its cluster, the test elsewhere.",
+    pathParameters: z.object({
+      grading: uuidSchema.describe("The grading."),
+      test: z
+        .string()
+        .regex(/^[1-9]\d{0,5}$/, "expected a whole number from 1 on")
+        .describe("The test's number in the task's manifest, from 1."),
+    }),
+    answer: json("Failure"),
+  },
+  {
+    method: "get",
     path: "/api/v1/published",
     id: "listPublished",
     summary: "Figures of publications, digit for digit.",
     answer: json("Published"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/search",
+    id: "search",
+    summary: "Entries, tasks, tests and documents that have every word of a query; of hidden probes id and property.",
+    query: z.object({ q: z.string().optional().describe("The words; what is past 100 characters is cut.") }),
+    answer: json("SearchAnswer"),
   },
   {
     method: "get",
@@ -307,11 +435,3 @@ export const apiOperations: readonly ApiOperation[] = [
     answer: json("UploadResult"),
   },
 ];
-  {
-    method: "get",
-    path: "/api/v1/search",
-    id: "search",
-    summary: "Entries, tasks, tests and documents that have every word of a query; of hidden probes id and property.",
-    query: z.object({ q: z.string().optional().describe("The words; what is past 100 characters is cut.") }),
-    answer: json("SearchAnswer"),
-  },

@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { boardRowSchema, gradingSummarySchema } from "./api";
-import { frameSchema, launchSchema, rankOutcomeSchema, resourceSchema, ruleLabelSchema, usageSchema } from "./result";
+import {
+  evidenceSpanSchema,
+  frameSchema,
+  launchSchema,
+  rankOutcomeSchema,
+  resourceSchema,
+  usageSchema,
+} from "./result";
 import {
   displayNameSchema,
   printableSchema,
@@ -12,6 +19,7 @@ import {
 import { testIdSchema } from "./task";
 import {
   categories,
+  confidences,
   entryKinds,
   gradingStatuses,
   outcomeStatuses,
@@ -152,9 +160,9 @@ const labelSchema = z.object({
   /** Null for a person's label. */
   rule: z.string().nullable(),
   rulesVersion: z.string().nullable(),
-  confidence: ruleLabelSchema.shape.confidence.unwrap().nullable(),
+  confidence: z.enum(confidences).nullable(),
   /** What the label was read from; null where nothing says it, and for hidden probes. */
-  evidence: ruleLabelSchema.shape.evidence.unwrap().nullable(),
+  evidence: evidenceSpanSchema.nullable(),
 });
 export type FailureLabel = z.infer<typeof labelSchema>;
 

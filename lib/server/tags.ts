@@ -8,6 +8,10 @@ export const cacheTags = {
   suites: "suites",
   board: (suite: string) => `board:${suite}`,
   submission: (id: string) => `submission:${id}`,
+  /** Failures of every suite: expired by each bundle that is taken in. */
+  failures: "failures",
+  /** Labels of failures: expired by a new version of the rules and by each person's label. */
+  labels: "labels",
   keys: "keys",
   published: "published",
 } as const;

@@ -7,5 +7,5 @@ export async function submissionTags(sql: SqlRunner, submissionId: string): Prom
   const [suite] = await sql<{ slug: string }[]>`
     select suite.slug from submission join suite on suite.id = submission.suite_id
     where submission.id = ${submissionId}`;
-  return [cacheTags.submission(submissionId), ...(suite ? [cacheTags.board(suite.slug)] : [])];
+  return [cacheTags.submission(submissionId), cacheTags.failures, ...(suite ? [cacheTags.board(suite.slug)] : [])];
 }

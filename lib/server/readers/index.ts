@@ -1,9 +1,13 @@
 export { getBoard } from "./board";
 export { listRecentChanges } from "./changes";
+export { getComparison, isUnknown, type Unknown } from "./compare";
 export { getEntry, listEntries } from "./entries";
+export { getFailureBackground } from "./failure-pages";
+export { getFailure, getFailureClusters, getFailureList, getFailureOverview, listAllFailures } from "./failures";
 export { getLogPage } from "./logs";
 export { listPublished } from "./published";
+export { search } from "./search";
+export { getBoardImage, getEntryImage, getSubmissionImage, getTaskImage } from "./share-images";
 export { getAttempt, getEntrySubmission, getSubmission } from "./submissions";
 export { listSuites, type SuiteListItem } from "./suites";
-export { search } from "./search";
 export { getTask, getTaskList } from "./tasks";
