@@ -1,19 +1,20 @@
 import type { ReactNode } from "react";
+import { CustomBadge } from "@/components/entries/custom-badge";
 import { TierBadge } from "@/components/results/tier-badge";
 import type { Board, BoardRow } from "@/lib/contract/api";
-import type { SortKey } from "@/lib/contract/vocabulary";
+import type { BoardColumnKey, SortKey } from "@/lib/contract/vocabulary";
 import { formatNumber, formatPct, formatRankSet, missingValue } from "@/lib/format/numbers";
 import { formatDay } from "@/lib/format/times";
 import {
-  type BoardColumn,
   categoryColumns,
   columnsOf,
+  figureColumns,
   resolvedColumn,
   type ShareColumn,
 } from "@/lib/prepare/board-columns";
-import { type BoardView, firstDirection, sortRows, viewHref } from "@/lib/prepare/board-view";
+import { type BoardView, changedHref, firstDirection } from "@/lib/prepare/board-view";
+import { customReasons } from "@/lib/prepare/entry-custom";
 import { categoryLabels } from "@/lib/prepare/labels";
-import { taskListHref } from "@/lib/prepare/task-list-view";
 import { ShareBar } from "./share-bar";
 import { TaskStrip } from "./task-strip";
 
@@ -58,7 +59,7 @@ function SortHeader(props: {
       className={className}
       aria-sort={active ? (view.direction === "asc" ? "ascending" : "descending") : undefined}
     >
-      <a href={`${viewHref({ ...view, sort, direction })}#ranking`} rel="nofollow" aria-describedby={id}>
+      <a href={`${changedHref(view, { sort, direction })}#ranking`} rel="nofollow" aria-describedby={id}>
         {label}
         {unit ? <span className="unit"> {unit}</span> : null}
         <span className="sort-mark" aria-hidden="true" />
@@ -118,35 +119,48 @@ function ShareCell({ column, row }: { column: ShareColumn; row: BoardRow }) {
   );
 }
 
-function Row({
-  board,
-  row,
-  view,
-  columns,
-}: {
-  board: Board;
-  row: BoardRow;
-  view: BoardView | null;
-  columns: BoardColumn[];
-}) {
-  const inCategory = view?.category ? row.byCategory.find(({ category }) => category === view.category)?.share : null;
-  const share = view?.category ? (inCategory ?? null) : row.resolved;
+/** What a row resolves and where it stands once the probes count too, beside what official tests alone say. */
+function WithProbes({ row, both }: { row: BoardRow; both: BoardRow | undefined }) {
+  const shift = both ? both.resolved.pct - row.resolved.pct : null;
   return (
-    <tr {...role.row} className={row.provisional ? "provisional" : undefined}>
+    <>
+      <Cell label="With probes, %" className="num figure">
+        {formatPct(both?.resolved.pct)}
+        {both?.rankSet ? <small>rank {formatRankSet(both.rankSet)}</small> : null}
+      </Cell>
+      <Cell label="Shift, points" className="num figure">
+        {formatPct(shift)}
+      </Cell>
+    </>
+  );
+}
+
+function Row(props: { table: Props; shown: ShownColumns; row: BoardRow; rowIndex: number | undefined }) {
+  const { table, shown, row, rowIndex } = props;
+  const { board, view, both } = table;
+  const { categoryShares, figures, has } = shown;
+  const { taskCount } = board.suite;
+  const share = view.category
+    ? (row.byCategory.find(({ category }) => category === view.category)?.share ?? null)
+    : row.resolved;
+  const behind = view.category || both ? null : row.officialResolved;
+  const submission = `/submissions/${row.submissionId}`;
+  return (
+    <tr {...role.row} className={row.provisional ? "provisional" : undefined} aria-rowindex={rowIndex}>
       <Cell label="Rank set" className="rank">
         {formatRankSet(row.rankSet)}
       </Cell>
       <th {...role.rowheader} scope="row" className="entry">
-        <a href={`/submissions/${row.submissionId}`}>
+        <a href={`/entries/${row.entry.slug}`}>
           <bdi>{row.entry.model}</bdi>
         </a>
         <NoteMarks board={board} row={row} />
         <small>
-          <bdi>{entryLine(row)}</bdi>
+          <bdi>{entryLine(row)}</bdi> <CustomBadge reasons={customReasons(row.entry, board.suite.standard)} />
           {row.provisional ? <span className="flag">provisional: a host’s fault awaits its rerun</span> : null}
           {row.missing > 0 && !row.provisional ? (
             <span className="flag">
-              {row.missing} of {board.suite.taskCount} tasks not graded
+              {row.missing} of {taskCount} tasks not graded
             </span>
           ) : null}
         </small>
@@ -159,18 +173,23 @@ function Row({
           </small>
         ) : null}
       </Cell>
-      <Cell label="95 % interval" className="bar">
-        {share ? <ShareBar share={share} official={view?.category ? null : row.officialResolved} /> : missingValue}
-      </Cell>
-      {categoryColumns(board.suite).map((column) => (
+      {has("interval") ? (
+        <Cell label="95 % interval" className="bar">
+          {share ? <ShareBar share={share} official={behind} /> : missingValue}
+        </Cell>
+      ) : null}
+      {both ? <WithProbes row={row} both={both.get(row.entry.slug)} /> : null}
+      {categoryShares.map((column) => (
         <Cell key={column.key} label={column.label} className="num category">
           <ShareCell column={column} row={row} />
         </Cell>
       ))}
-      <Cell label="Tasks" className={row.tasks ? "tasks" : "tasks counted"}>
-        <TaskStrip row={row} href={taskListHref({ suite: board.suite.slug, version: board.suite.version })} />
-      </Cell>
-      {columns.map((column) => (
+      {has("tasks") ? (
+        <Cell label="Tasks" className={row.tasks ? "tasks" : "tasks counted"}>
+          <TaskStrip row={row} href={submission} />
+        </Cell>
+      ) : null}
+      {figures.map((column) => (
         <Cell
           key={column.key}
           label={column.unit ? `${column.label}, ${column.unit}` : column.label}
@@ -179,53 +198,79 @@ function Row({
           {formatNumber(column.value(row), column.decimals)}
         </Cell>
       ))}
-      <Cell label="Evidence" className="evidence">
-        <TierBadge tier={row.tier} />
-        <small>{formatDay(row.date)}</small>
-      </Cell>
+      {has("evidence") ? (
+        <Cell label="Evidence" className="evidence">
+          <a href={submission} aria-label={`${row.tier}: submission of ${row.entry.model}`}>
+            <TierBadge tier={row.tier} />
+          </a>
+          {has("date") ? null : <small>{formatDay(row.date)}</small>}
+        </Cell>
+      ) : null}
+      {has("date") ? (
+        <Cell label="Date" className="num figure">
+          {formatDay(row.date)}
+        </Cell>
+      ) : null}
     </tr>
   );
 }
 
-/** The ranking, readable and sortable without JavaScript; without a view, rows in the board's own order. */
-export function BoardTable({
-  board,
-  view,
-  rows,
-  caption,
-}: {
+interface Props {
   board: Board;
-  view: BoardView | null;
+  /** Whose category, tests and columns the table shows; its sort where headers are links. */
+  view: BoardView;
+  /** In their order: those of one page. */
   rows: readonly BoardRow[];
   caption: string;
-}) {
-  const { shown } = columnsOf(rows);
-  const categoryName = view?.category ? categoryLabels[view.category] : null;
+  /** Whether headers are links that sort. */
+  sortable: boolean;
+  /** The rows as all required tests rank them, by entry, where `rows` are by official tests alone. */
+  both?: ReadonlyMap<string, BoardRow> | undefined;
+  /** Of a page of a longer table: the number of its first row, and how many there are in all. */
+  part?: { first: number; total: number } | undefined;
+}
+
+function shownColumns({ board, view, rows, both }: Props) {
+  const has = (key: BoardColumnKey) => view.columns.includes(key);
+  return {
+    has,
+    categoryShares: categoryColumns(board.suite).filter(({ key }) => view.columns.some((column) => column === key)),
+    // the official share stands in the first column where it ranks
+    figures: columnsOf(rows, view.columns).shown.filter(({ key }) => !both || key !== "official"),
+  };
+}
+
+type ShownColumns = ReturnType<typeof shownColumns>;
+
+function Head({ table, shown }: { table: Props; shown: ShownColumns }) {
+  const { view, both } = table;
+  const { categoryShares, figures, has } = shown;
+  const sorted = table.sortable ? view : null;
+  const hero = both ? "Official" : resolvedColumn.label;
   return (
-    <table {...role.table} className="board" aria-rowcount={rows.length + 1}>
-      <caption className="sr-only">{caption}</caption>
-      <thead {...role.rowgroup}>
-        <tr {...role.row}>
-          <th {...role.columnheader} scope="col" className="rank">
-            Rank
-            <br />
-            set
-          </th>
-          <SortHeader
-            view={view}
-            sort="model"
-            label="Model"
-            className="entry"
-            meaning="The model; below it the agent that drives it, its version and reasoning effort."
-          />
-          <SortHeader
-            view={view}
-            sort="resolved"
-            label={categoryName ? `${resolvedColumn.label}, ${categoryName}` : resolvedColumn.label}
-            unit="%"
-            className="hero"
-            meaning={resolvedColumn.meaning}
-          />
+    <thead {...role.rowgroup}>
+      <tr {...role.row}>
+        <th {...role.columnheader} scope="col" className="rank">
+          Rank
+          <br />
+          set
+        </th>
+        <SortHeader
+          view={sorted}
+          sort="model"
+          label="Model"
+          className="entry"
+          meaning="The model; below it the agent that drives it, its version and reasoning effort."
+        />
+        <SortHeader
+          view={sorted}
+          sort="resolved"
+          label={view.category ? `${hero}, ${categoryLabels[view.category]}` : hero}
+          unit="%"
+          className="hero"
+          meaning={both ? officialMeaning : resolvedColumn.meaning}
+        />
+        {has("interval") ? (
           <th {...role.columnheader} scope="col" className="bar">
             <span className="axis" aria-hidden="true">
               <span>0</span>
@@ -234,43 +279,86 @@ export function BoardTable({
             </span>
             <span className="sr-only">Resolved as a bar, with 95 % interval</span>
           </th>
-          {categoryColumns(board.suite).map((column) => (
-            <SortHeader
-              key={column.key}
-              view={view}
-              sort={column.key}
-              label={column.label}
-              unit={column.unit}
-              className="num category"
-              meaning={column.meaning}
-            />
-          ))}
+        ) : null}
+        {both ? (
+          <>
+            <th {...role.columnheader} scope="col" className="num figure">
+              With probes<span className="unit"> %</span>
+            </th>
+            <th {...role.columnheader} scope="col" className="num figure">
+              Shift<span className="unit"> points</span>
+            </th>
+          </>
+        ) : null}
+        {categoryShares.map((column) => (
+          <SortHeader
+            key={column.key}
+            view={sorted}
+            sort={column.key}
+            label={column.label}
+            unit={column.unit}
+            className="num category"
+            meaning={column.meaning}
+          />
+        ))}
+        {has("tasks") ? (
           <th {...role.columnheader} scope="col" className="tasks">
             Tasks by category
           </th>
-          {shown.map((column) => (
-            <SortHeader
-              key={column.key}
-              view={view}
-              sort={column.key}
-              label={column.label}
-              unit={column.unit}
-              className="num figure"
-              meaning={column.meaning}
-            />
-          ))}
+        ) : null}
+        {figures.map((column) => (
           <SortHeader
-            view={view}
+            key={column.key}
+            view={sorted}
+            sort={column.key}
+            label={column.label}
+            unit={column.unit}
+            className="num figure"
+            meaning={column.meaning}
+          />
+        ))}
+        {has("evidence") ? (
+          <SortHeader
+            view={sorted}
             sort="evidence"
             label="Evidence"
             className="evidence"
             meaning="What the row rests on, weakest to strongest: reported, signed, verified, reproduced."
           />
-        </tr>
-      </thead>
+        ) : null}
+        {has("date") ? (
+          <SortHeader
+            view={sorted}
+            sort="date"
+            label="Date"
+            className="num figure"
+            meaning="When the row was published, in UTC."
+          />
+        ) : null}
+      </tr>
+    </thead>
+  );
+}
+
+const officialMeaning = figureColumns.find(({ key }) => key === "official")?.meaning ?? resolvedColumn.meaning;
+
+/** The ranking, or the reference sets, readable without JavaScript; its headers sort where they are links. */
+export function BoardTable(props: Props) {
+  const { rows, caption, part } = props;
+  const shown = shownColumns(props);
+  return (
+    <table {...role.table} className="board" aria-rowcount={(part?.total ?? rows.length) + 1}>
+      <caption className="sr-only">{caption}</caption>
+      <Head table={props} shown={shown} />
       <tbody {...role.rowgroup}>
-        {(view ? sortRows(rows, view) : rows).map((row) => (
-          <Row key={row.submissionId} board={board} row={row} view={view} columns={shown} />
+        {rows.map((row, index) => (
+          <Row
+            key={row.submissionId}
+            table={props}
+            shown={shown}
+            row={row}
+            rowIndex={part ? part.first + index + 1 : undefined}
+          />
         ))}
       </tbody>
     </table>

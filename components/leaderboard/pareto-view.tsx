@@ -3,7 +3,7 @@ import { ScrollRegion } from "@/components/ui/scroll-region";
 import type { Board } from "@/lib/contract/api";
 import { type ParetoAxis, paretoAxes } from "@/lib/contract/vocabulary";
 import { capitalize, formatInterval, formatPct, formatPctUnit, missingValue } from "@/lib/format/numbers";
-import { type BoardView, viewHref } from "@/lib/prepare/board-view";
+import { type BoardView, changedHref } from "@/lib/prepare/board-view";
 import { categoryLabels } from "@/lib/prepare/labels";
 import { type Pareto, type ParetoPoint, paretoAxisWords, preparePareto, withoutFigureText } from "@/lib/prepare/pareto";
 import { entryLine, NoteMarks } from "./board-table";
@@ -23,7 +23,7 @@ function AxisChoice({ view, axis }: { view: BoardView; axis: ParetoAxis }) {
       <span aria-hidden="true">Resolved against</span>
       <ul>
         {paretoAxes.map((one) => (
-          <Choice key={one} href={viewHref({ ...view, pareto: one })} current={one === axis}>
+          <Choice key={one} href={changedHref(view, { pareto: one })} current={one === axis}>
             {paretoAxisWords[one].label}
           </Choice>
         ))}
@@ -113,7 +113,7 @@ export function ParetoView({ board, view, axis, footnotes }: Props) {
           {board.rows.some((row) => row.rankSet)
             ? `No ranked row of this board states its ${words.noun}, so nothing can be set against it.`
             : `No model is ranked on this board yet, and reference patch sets have no ${words.noun}.`}{" "}
-          <a href={viewHref({ ...view, pareto: null })}>Show the table</a>
+          <a href={changedHref(view, { pareto: null })}>Show the table</a>
         </p>
       </section>
     );

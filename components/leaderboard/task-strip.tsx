@@ -1,17 +1,11 @@
-import type { BoardRow, TaskCell } from "@/lib/contract/api";
-import type { Category, TaskVerdict } from "@/lib/contract/vocabulary";
+import type { Board, BoardRow, TaskCell } from "@/lib/contract/api";
+import { type Category, type TaskVerdict, taskVerdicts } from "@/lib/contract/vocabulary";
 import { categoryLabels, verdictLabels } from "@/lib/prepare/labels";
+import { categoryGap, cellSize, stripHeight, stripPlaces } from "./strip-geometry";
 
-const height = 14;
-const categoryGap = 7;
-const verdictOrder: readonly TaskVerdict[] = ["resolved", "probe-rejected", "failed", "missing"];
-
-/** Cell width and gap by the number of tasks, so that a strip keeps to a column. */
-function cellSize(tasks: number): { width: number; gap: number } {
-  if (tasks <= 16) return { width: 9, gap: 2 };
-  if (tasks <= 45) return { width: 5, gap: 1 };
-  return { width: 2, gap: 1 };
-}
+const height = stripHeight;
+/** In the order in which paths are drawn, and by which `data-strip` numbers verdicts. */
+const verdictOrder = taskVerdicts;
 
 /** Path of one cell. The half cell is a frame whose upper half is cut out by the even-odd rule. */
 function cellPath(verdict: TaskVerdict, x: number, width: number): string {
@@ -36,19 +30,15 @@ function cellsInWords(category: Category, cells: readonly TaskCell[]): string {
   return `${categoryLabels[category]}: ${counts.join(", ")}`;
 }
 
+type Groups = readonly { category: Category; cells: readonly TaskCell[] }[];
+
 /** One cell per task, grouped by category: solid, half, outline, dotted. One path per verdict keeps the markup small. */
-function VerdictStrip({ groups }: { groups: readonly { category: Category; cells: readonly TaskCell[] }[] }) {
-  const { width, gap } = cellSize(groups.reduce((sum, group) => sum + group.cells.length, 0));
+function VerdictStrip({ groups }: { groups: Groups }) {
+  const { lefts, width, total } = stripPlaces(groups.map(({ cells }) => cells.length));
   const paths: Record<TaskVerdict, string> = { resolved: "", "probe-rejected": "", failed: "", missing: "" };
-  let x = 0;
-  for (const group of groups) {
-    for (const cell of group.cells) {
-      paths[cell.verdict] += cellPath(cell.verdict, x, width);
-      x += width + gap;
-    }
-    x += categoryGap;
+  for (const [index, cell] of groups.flatMap(({ cells }) => cells).entries()) {
+    paths[cell.verdict] += cellPath(cell.verdict, lefts[index] ?? 0, width);
   }
-  const total = Math.max(1, x - categoryGap - gap);
   return (
     <svg
       className="strip"
@@ -97,15 +87,28 @@ function CountStrip({ row }: { row: BoardRow }) {
   );
 }
 
-/** A row's task strip, which leads to the tasks; counts per category where the row has no per-task data. */
+/** A suite's tasks as a strip orders them: by category, in the suite's order within each. */
+export function stripTasks({ categoryCounts, tasks }: Board["suite"]): { slug: string; title: string }[][] {
+  return categoryCounts
+    .map(({ category }) =>
+      tasks.filter((task) => task.category === category).map(({ slug, title }) => ({ slug, title })),
+    )
+    .filter((group) => group.length > 0);
+}
+
+/**
+ * A row's task strip, which leads to its submission, and cell by cell to its attempts where `StripCells` runs; counts per
+ * category where the row has no per-task data.
+ */
 export function TaskStrip({ row, href }: { row: BoardRow; href: string }) {
   const { tasks } = row;
   if (!tasks) return row.byCategory.length > 0 ? <CountStrip row={row} /> : null;
   const groups = row.byCategory
     .map(({ category }) => ({ category, cells: tasks.filter((cell) => cell.category === category) }))
     .filter((group) => group.cells.length > 0);
+  const verdicts = groups.flatMap(({ cells }) => cells.map(({ verdict }) => verdictOrder.indexOf(verdict)));
   return (
-    <a href={href} className="strip-link" title="Tasks of this suite">
+    <a href={href} className="strip-link" data-strip={verdicts.join("")}>
       <VerdictStrip groups={groups} />
     </a>
   );

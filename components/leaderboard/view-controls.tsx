@@ -1,8 +1,9 @@
 import type { Board } from "@/lib/contract/api";
-import { paretoAxes } from "@/lib/contract/vocabulary";
+import { paretoAxes, taskChoices } from "@/lib/contract/vocabulary";
 import { plural } from "@/lib/format/numbers";
-import { type BoardView, viewHref } from "@/lib/prepare/board-view";
+import { type BoardView, changedHref, defaultView } from "@/lib/prepare/board-view";
 import { categoryLabels, conditionLabels } from "@/lib/prepare/labels";
+import { BoardTools } from "./board-tools";
 import { ExportMenu } from "./export-menu";
 import type { SuiteChoice } from "./suite-choice";
 
@@ -35,6 +36,8 @@ export function ViewControls({
   const skills = boards.flatMap((one) =>
     one.promptCondition === board.promptCondition && one.skill !== null && one.skill !== board.skill ? [one.skill] : [],
   );
+  // another board has other rows, and perhaps no such category
+  const elsewhere = { ...view, category: null, filters: defaultView.filters };
   const named = (slug: string) => (slug === first ? null : slug);
   return (
     <div className="controls">
@@ -43,7 +46,7 @@ export function ViewControls({
           {suites.map((one) => (
             <Choice
               key={one.slug}
-              href={viewHref({ ...view, suite: named(one.slug), version: null, category: null })}
+              href={changedHref(elsewhere, { suite: named(one.slug), version: null })}
               current={one.slug === suite.slug}
             >
               <bdi>{one.title}</bdi> <span className="count">{one.taskCount}</span>
@@ -55,7 +58,7 @@ export function ViewControls({
             {chosen.versions.map(({ version }, index) => (
               <Choice
                 key={version}
-                href={viewHref({ ...view, version: index === 0 ? null : version })}
+                href={changedHref(elsewhere, { version: index === 0 ? null : version })}
                 current={version === suite.version}
               >
                 {version}
@@ -75,13 +78,13 @@ export function ViewControls({
           ", no skill"
         )}
         .{" "}
-        <a href={viewHref({ ...view, condition: otherCondition, skill: null, category: null })}>
+        <a href={changedHref(elsewhere, { condition: otherCondition, skill: null })}>
           Show the {conditionLabels[otherCondition]}
         </a>
         {skills.map((skill) => (
           <span key={skill}>
             {" · "}
-            <a href={viewHref({ ...view, skill, category: null })}>
+            <a href={changedHref(elsewhere, { skill })}>
               With skill <bdi>{skill}</bdi>
             </a>
           </span>
@@ -90,11 +93,11 @@ export function ViewControls({
       <div className="tab-line">
         <nav aria-label="Category">
           <ul className="tabs">
-            <Choice href={viewHref({ ...view, category: null })} current={view.category === null}>
+            <Choice href={changedHref(view, { category: null })} current={view.category === null}>
               All tasks <span className="count">{suite.taskCount}</span>
             </Choice>
             {suite.categoryCounts.map(({ category, count }) => (
-              <Choice key={category} href={viewHref({ ...view, category })} current={view.category === category}>
+              <Choice key={category} href={changedHref(view, { category })} current={view.category === category}>
                 {categoryLabels[category]} <span className="count">{count}</span>
               </Choice>
             ))}
@@ -102,15 +105,42 @@ export function ViewControls({
         </nav>
         <nav aria-label="View">
           <ul className="tabs">
-            <Choice href={viewHref({ ...view, pareto: null })} current={view.pareto === null}>
+            <Choice
+              href={changedHref(view, { pareto: null, matrix: null })}
+              current={view.pareto === null && view.matrix === null}
+            >
               Table
             </Choice>
-            <Choice href={viewHref({ ...view, pareto: view.pareto ?? paretoAxes[0] })} current={view.pareto !== null}>
+            <Choice
+              href={changedHref(view, { pareto: view.pareto ?? paretoAxes[0], matrix: null })}
+              current={view.pareto !== null}
+            >
               Pareto
+            </Choice>
+            <Choice
+              href={changedHref(view, { pareto: null, matrix: view.matrix ?? taskChoices[0] })}
+              current={view.matrix !== null}
+            >
+              Matrix
             </Choice>
           </ul>
         </nav>
-        <ExportMenu board={board} view={view} />
+      </div>
+      <div className="tab-line tool-line">
+        <nav aria-label="Tests that rank">
+          <ul className="tabs">
+            <Choice href={changedHref(view, { tests: "all" })} current={view.tests === "all"}>
+              Official tests and probes
+            </Choice>
+            <Choice href={changedHref(view, { tests: "official" })} current={view.tests === "official"}>
+              Official tests alone
+            </Choice>
+          </ul>
+        </nav>
+        <div className="tools">
+          <BoardTools board={board} view={view} />
+          <ExportMenu board={board} view={view} />
+        </div>
       </div>
     </div>
   );

@@ -1,5 +1,5 @@
 import type { Board, BoardRow, Share } from "@/lib/contract/api";
-import { type Category, categories, type SortKey } from "@/lib/contract/vocabulary";
+import { type BoardColumnKey, boardColumns, type Category, categories, type SortKey } from "@/lib/contract/vocabulary";
 import { categoryLabels } from "./labels";
 import { metricMeaning } from "./metrics";
 
@@ -131,6 +131,23 @@ export function columnsOf(
   const columns = figureColumns.filter(({ key }) => chosen.includes(key));
   const filled = (column: BoardColumn) => rows.some((row) => column.value(row) !== null);
   return { shown: columns.filter(filled), empty: columns.filter((column) => !filled(column)) };
+}
+
+const plainColumns: Partial<Record<BoardColumnKey, string>> = {
+  interval: "bar with 95 % interval",
+  tasks: "tasks by category",
+  evidence: "evidence",
+  date: "date",
+};
+
+/** The columns that a reader of a board can choose: those that some row of it fills, in their order. */
+export function columnChoices(board: Board): { key: BoardColumnKey; name: string }[] {
+  const rows = board.rows.length > 0 ? board.rows : board.references;
+  const figures = [...categoryColumns(board.suite), ...columnsOf(rows).shown];
+  return boardColumns.flatMap((key) => {
+    const name = plainColumns[key] ?? figures.find((column) => column.key === key)?.name;
+    return name ? [{ key, name }] : [];
+  });
 }
 
 const figureReaders = new Map<string, BoardColumn["value"]>([

@@ -168,6 +168,12 @@ export function changedHref(view: BoardView, change: Partial<BoardView>): string
   return viewHref({ ...view, page: 1, ...change });
 }
 
+/** The address under which search engines keep a view: its order, columns and filters make no other page. */
+export function canonicalHref(view: BoardView): string {
+  const { filters, sort, direction, columns } = defaultView;
+  return viewHref({ ...view, filters, sort, direction, columns });
+}
+
 /** Every parameter of a board's address. */
 export const viewKeys = [
   ...["suite", "version", "condition", "skill", "category", "tests", "sort", "dir", "cols", "view", "x", "tasks"],

@@ -97,11 +97,25 @@ describe.each(views)("%s", (_name, query) => {
     // Page and CSV: every figure that the page shows, rounded as it rounds.
     const page = [
       ...renderedRows(
-        renderToStaticMarkup(createElement(BoardTable, { board, view, rows: board.rows, caption: "ranking" })),
+        renderToStaticMarkup(
+          createElement(BoardTable, {
+            board,
+            view,
+            rows: sortRows(board.rows, view),
+            caption: "ranking",
+            sortable: true,
+          }),
+        ),
       ),
       ...renderedRows(
         renderToStaticMarkup(
-          createElement(BoardTable, { board, view: null, rows: board.references, caption: "references" }),
+          createElement(BoardTable, {
+            board,
+            view: { ...view, category: null },
+            rows: board.references,
+            caption: "references",
+            sortable: false,
+          }),
         ),
       ),
     ];

@@ -1,7 +1,9 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
+import { boardShare } from "@/app/og/share-metadata";
 import { BoardPage } from "@/components/leaderboard/board-page";
-import { defaultView, parseViewPath, viewHref, viewPath } from "@/lib/prepare/board-view";
+import { prepareBoardPage } from "@/lib/prepare/board-page";
+import { canonicalHref, defaultView, parseViewPath, viewPath } from "@/lib/prepare/board-view";
 import { findBoard } from "../find-board";
 
 export const ensureStatic = "navigation";
@@ -23,12 +25,16 @@ export function generateStaticParams() {
 
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const view = parseViewPath((await params).view);
-  return view ? { alternates: { canonical: viewHref({ ...view, sort: "resolved", direction: "desc" }) } } : {};
+  const found = view && (await findBoard(view));
+  if (!view || !found) return {};
+  const canonical = canonicalHref(view);
+  return { ...boardShare(found.board), alternates: { canonical } };
 }
 
 export default async function Page({ params }: Props) {
   const view = parseViewPath((await params).view);
   const found = view && (await findBoard(view));
-  if (!view || !found) notFound();
-  return <BoardPage {...found} view={view} />;
+  const model = found && prepareBoardPage(found.board, view);
+  if (!view || !found || !model) notFound();
+  return <BoardPage {...found} view={view} model={model} />;
 }
