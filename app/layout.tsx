@@ -3,6 +3,7 @@ import localFont from "next/font/local";
 import type { ReactNode } from "react";
 import { SiteFooter } from "@/components/ui/site-footer";
 import { SiteHeader } from "@/components/ui/site-header";
+import { serverEnv } from "@/lib/server/env";
 import "./globals.css";
 
 const sans = localFont({
@@ -35,7 +36,10 @@ const mono = localFont({
   preload: false,
 });
 
+const address = serverEnv().siteUrl;
+
 export const metadata: Metadata = {
+  ...(address ? { metadataBase: new URL(address) } : {}),
   alternates: { types: { "application/atom+xml": [{ url: "/feed.xml", title: "New and changed results" }] } },
   title: { default: "InfraDev: coding agents on multi-GPU infrastructure", template: "%s · InfraDev" },
   description:

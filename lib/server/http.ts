@@ -53,7 +53,7 @@ export function json(body: unknown, init: { status?: number; headers?: Record<st
  * An answer of the public interface: anybody may keep it, and asks with its `ETag` whether it still holds, so that what
  * was withdrawn or graded again is never shown from a cache.
  */
-export function publicText(request: Request, text: string, contentType: string): Response {
+export function publicText(request: Request, text: string | Uint8Array<ArrayBuffer>, contentType: string): Response {
   const etag = `"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`;
   const headers = { etag, "cache-control": "public, no-cache" };
   const known = (request.headers.get("if-none-match") ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));

@@ -55,5 +55,6 @@ export const dataPaths = [
   "/.well-known/:path*",
   "/healthz",
   "/badge/:path*",
+  "/og/:path*",
   "/feed.xml",
 ];

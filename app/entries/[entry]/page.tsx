@@ -1,5 +1,6 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
+import { entryShare } from "@/app/og/share-metadata";
 import { EntryPage } from "@/components/entries/entry-page";
 import { standingSentence } from "@/lib/prepare/entry-finding";
 import { entryHref } from "@/lib/prepare/entry-twins";
@@ -24,6 +25,7 @@ export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const [first] = entry.standings;
   return {
     title: entry.candidate.model,
+    ...entryShare(entry),
     ...(first ? { description: standingSentence(first) } : {}),
     alternates: { canonical: entryHref(entry.slug) },
   };

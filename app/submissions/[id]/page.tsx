@@ -1,5 +1,6 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
+import { submissionShare } from "@/app/og/share-metadata";
 import { SubmissionPage } from "@/components/results/submission-page";
 import { getSubmission } from "@/lib/server/readers";
 import { listKnownSubmissions } from "../static-params";
@@ -16,7 +17,9 @@ export async function generateStaticParams() {
 
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const submission = await getSubmission((await params).id);
-  return submission ? { title: `${submission.candidate.model} on ${submission.suite.title}` } : {};
+  return submission
+    ? { title: `${submission.candidate.model} on ${submission.suite.title}`, ...submissionShare(submission) }
+    : {};
 }
 
 export default async function Page({ params }: Props) {

@@ -1,5 +1,6 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
+import { submissionShare } from "@/app/og/share-metadata";
 import { VerifyButton } from "@/components/evidence/verify-button";
 import { AttemptPage } from "@/components/results/attempt-page";
 import { getAttempt, getSubmission } from "@/lib/server/readers";
@@ -22,8 +23,10 @@ export async function generateStaticParams() {
 
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const { id, task } = await params;
-  const detail = await getAttempt(id, task);
-  return detail ? { title: `${detail.task.title}: ${detail.submission.candidate.model}` } : {};
+  const [detail, submission] = await Promise.all([getAttempt(id, task), getSubmission(id)]);
+  return detail && submission
+    ? { title: `${detail.task.title}: ${detail.submission.candidate.model}`, ...submissionShare(submission) }
+    : {};
 }
 
 export default async function Page({ params }: Props) {

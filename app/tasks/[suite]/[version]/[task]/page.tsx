@@ -1,5 +1,6 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
+import { taskShare } from "@/app/og/share-metadata";
 import { TaskPage } from "@/components/tasks/task-page";
 import { getTask, getTaskList, listSuites } from "@/lib/server/readers";
 
@@ -22,7 +23,9 @@ export async function generateStaticParams() {
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const { suite, version, task } = await params;
   const detail = await getTask(suite, version, task);
-  return detail ? { title: `${detail.task.title}: task of ${detail.suite.title} ${detail.suite.version}` } : {};
+  return detail
+    ? { title: `${detail.task.title}: task of ${detail.suite.title} ${detail.suite.version}`, ...taskShare(detail) }
+    : {};
 }
 
 export default async function Page({ params }: Props) {
