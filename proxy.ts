@@ -1,6 +1,9 @@
 import { type NextRequest, NextResponse } from "next/server";
-import { parseView, viewPath } from "@/lib/prepare/board-view";
+import { isFormQuery, parseView, viewHref, viewPath } from "@/lib/prepare/board-view";
+import { comparePath, parseCompareView } from "@/lib/prepare/compare-view";
+import { failuresHref, failureViewPath, parseFailureView } from "@/lib/prepare/failure-view";
 import { logViewPath } from "@/lib/prepare/log-view";
+import { parseProbesView, probesPath } from "@/lib/prepare/probes-view";
 import { readSearchQuery, searchPath } from "@/lib/prepare/search";
 import { parseTaskListView, taskListPath } from "@/lib/prepare/task-list-view";
 
@@ -11,8 +14,23 @@ export function proxy(request: NextRequest) {
   if (pathname.startsWith("/logs/"))
     return NextResponse.rewrite(new URL(logViewPath(pathname, searchParams), request.url));
   if (pathname.includes("%")) return NextResponse.next();
+  if (pathname === "/failures" || pathname === "/failures/clusters") {
+    if (searchParams.size === 0) return NextResponse.next();
+    const page = pathname === "/failures" ? "failures" : "clusters";
+    const view = parseFailureView(searchParams);
+    // A form sends every field, chosen or not.
+    return [...searchParams.values()].includes("")
+      ? NextResponse.redirect(new URL(failuresHref(view, page), request.url))
+      : NextResponse.rewrite(new URL(failureViewPath(view, page), request.url));
+  }
   if (pathname === "/search")
     return NextResponse.rewrite(new URL(searchPath(readSearchQuery(searchParams.get("q"))), request.url));
+  if (pathname === "/compare")
+    return NextResponse.rewrite(new URL(comparePath(parseCompareView(searchParams)), request.url));
+  if (pathname === "/probes")
+    return NextResponse.rewrite(new URL(probesPath(parseProbesView(searchParams)), request.url));
+  if (pathname === "/" && isFormQuery(searchParams))
+    return NextResponse.redirect(new URL(viewHref(parseView(searchParams)), request.url));
   const path =
     pathname === "/tasks" ? taskListPath(parseTaskListView(searchParams)) : viewPath(parseView(searchParams));
   return NextResponse.rewrite(new URL(path, request.url));
@@ -43,10 +61,30 @@ export const config = {
     { source: "/", has: [{ type: "query", key: "sort" }] },
     { source: "/", has: [{ type: "query", key: "dir" }] },
     { source: "/", has: [{ type: "query", key: "view" }] },
+    { source: "/", has: [{ type: "query", key: "tests" }] },
+    { source: "/", has: [{ type: "query", key: "model" }] },
+    { source: "/", has: [{ type: "query", key: "organization" }] },
+    { source: "/", has: [{ type: "query", key: "agent" }] },
+    { source: "/", has: [{ type: "query", key: "effort" }] },
+    { source: "/", has: [{ type: "query", key: "tier" }] },
+    { source: "/", has: [{ type: "query", key: "data" }] },
+    { source: "/", has: [{ type: "query", key: "configuration" }] },
+    { source: "/", has: [{ type: "query", key: "cols" }] },
+    { source: "/", has: [{ type: "query", key: "page" }] },
     { source: "/tasks", has: [{ type: "query", key: "suite" }] },
     { source: "/tasks", has: [{ type: "query", key: "version" }] },
     { source: "/tasks", has: [{ type: "query", key: "sort" }] },
+    { source: "/compare", has: [{ type: "query", key: "a" }] },
+    { source: "/compare", has: [{ type: "query", key: "b" }] },
+    { source: "/compare", has: [{ type: "query", key: "suite" }] },
+    { source: "/compare", has: [{ type: "query", key: "version" }] },
+    { source: "/probes", has: [{ type: "query", key: "suite" }] },
+    { source: "/probes", has: [{ type: "query", key: "version" }] },
+    { source: "/probes", has: [{ type: "query", key: "condition" }] },
+    { source: "/probes", has: [{ type: "query", key: "skill" }] },
     { source: "/search", has: [{ type: "query", key: "q" }] },
+    "/failures",
+    "/failures/clusters",
     { source: "/logs/:path*", has: [{ type: "query", key: "line" }] },
     { source: "/logs/:path*", has: [{ type: "query", key: "from" }] },
   ],

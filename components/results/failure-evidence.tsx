@@ -1,20 +1,19 @@
-import type { AttemptDetail } from "@/lib/contract/api";
 import type { FailureDetail } from "@/lib/contract/result";
 import { plural } from "@/lib/format/numbers";
 import { evidenceLabels } from "@/lib/prepare/labels";
+import { logHref } from "@/lib/prepare/log-view";
 
 type Evidence = NonNullable<FailureDetail["evidence"]>[number];
 
 /** What frameworks and the host left beside one test's failures, the root rank's first, each with its file. */
 export function FailureEvidence({
-  detail,
+  gradingId,
   entries,
 }: {
-  detail: AttemptDetail;
+  gradingId: string;
   entries: readonly { rank: number; evidence: Evidence }[];
 }) {
-  if (entries.length === 0 || !detail.grading) return null;
-  const gradingId = detail.grading.id;
+  if (entries.length === 0) return null;
   return (
     <details className="failure-evidence">
       <summary>
@@ -25,7 +24,7 @@ export function FailureEvidence({
         <figure key={`${rank} ${evidence.file}`}>
           <figcaption>
             rank {rank}, {evidenceLabels[evidence.kind]}:{" "}
-            <a href={`/api/v1/gradings/${gradingId}/files/payload/${evidence.file}`}>{evidence.file}</a>
+            <a href={logHref({ gradingId, path: evidence.file })}>{evidence.file}</a>
           </figcaption>
           {evidence.excerpt === "" ? null : (
             <div className="message">

@@ -3,7 +3,9 @@ import type { AttemptDetail } from "@/lib/contract/api";
 import type { Frame, RankOutcome } from "@/lib/contract/result";
 import { plural } from "@/lib/format/numbers";
 import { evidenceOf, failureAnchor, failuresOf, framesOf, type ShownFailure, splitTestId } from "@/lib/prepare/attempt";
+import { failureHref } from "@/lib/prepare/failure-page";
 import { propertyLabels, statusLabels } from "@/lib/prepare/labels";
+import { logHref } from "@/lib/prepare/log-view";
 import { FailureEvidence } from "./failure-evidence";
 import { OutcomeStatusText } from "./outcome-status";
 
@@ -29,7 +31,8 @@ function FrameLine({ frame }: { frame: Frame }) {
   );
 }
 
-function Frames({ frames }: { frames: readonly Frame[] }) {
+/** The project's own frames, innermost first, then the test's; the others folded. */
+export function Frames({ frames }: { frames: readonly Frame[] }) {
   const { near, rest } = framesOf(frames);
   if (frames.length === 0) return null;
   return (
@@ -64,7 +67,7 @@ function RankLog({ detail, rank, before = "" }: { detail: AttemptDetail; rank: R
   return (
     <>
       {before}
-      <a href={`/api/v1/gradings/${detail.grading.id}/files/${log.path}`}>
+      <a href={logHref({ gradingId: detail.grading.id, path: log.path, line: rank.logLine })}>
         log{rank.logLine ? `, from line ${rank.logLine}` : ""}
       </a>
     </>
@@ -74,11 +77,19 @@ function RankLog({ detail, rank, before = "" }: { detail: AttemptDetail; rank: R
 function Failure({ detail, failure }: { detail: AttemptDetail; failure: ShownFailure }) {
   const { outcome, root, secondary, others } = failure;
   const reason = root?.failure ?? null;
+  const number = detail.manifestTests.findIndex((test) => test.id === outcome.id) + 1;
+  const href = detail.grading && number > 0 ? failureHref({ grading: detail.grading.id, test: number }) : null;
   const withheld = detail.task.probes === "hidden" && outcome.kind === "probe";
   return (
     <article className="failure" id={failureAnchor(detail, outcome.id)}>
       <h3>
-        <code>{splitTestId(outcome.id).name}</code>
+        {href === null ? (
+          <code>{splitTestId(outcome.id).name}</code>
+        ) : (
+          <a href={href}>
+            <code>{splitTestId(outcome.id).name}</code>
+          </a>
+        )}
       </h3>
       <p className="failure-facts">
         <OutcomeStatusText status={outcome.status} />
@@ -109,7 +120,7 @@ function Failure({ detail, failure }: { detail: AttemptDetail; failure: ShownFai
           <Frames frames={reason.frames} />
         </>
       ) : null}
-      <FailureEvidence detail={detail} entries={evidenceOf(failure)} />
+      {detail.grading ? <FailureEvidence gradingId={detail.grading.id} entries={evidenceOf(failure)} /> : null}
       {secondary.length > 0 ? (
         <p className="aside">
           {plural(secondary.length, "Rank", "Ranks")} {secondary.join(", ")} failed as a consequence of rank{" "}

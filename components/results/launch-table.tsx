@@ -3,6 +3,7 @@ import type { AttemptDetail } from "@/lib/contract/api";
 import { formatBytes, plural } from "@/lib/format/numbers";
 import { formatDuration } from "@/lib/format/times";
 import { purposeLabels } from "@/lib/prepare/labels";
+import { logHref } from "@/lib/prepare/log-view";
 
 function exitsText(exits: AttemptDetail["launches"][number]["exits"]): string {
   if (exits.length === 0) return "—";
@@ -57,6 +58,7 @@ export function LaunchTable({ detail }: { detail: AttemptDetail }) {
           <tbody>
             {detail.launches.map((launch, index) => {
               const logs = detail.logs.filter((log) => log.launch === index);
+              const gradingId = detail.grading?.id ?? "";
               return (
                 // biome-ignore lint/suspicious/noArrayIndexKey: a launch is known by its number
                 <tr key={index}>
@@ -89,7 +91,7 @@ export function LaunchTable({ detail }: { detail: AttemptDetail }) {
                         <ul>
                           {logs.map((log) => (
                             <li key={log.path}>
-                              <a href={`/api/v1/gradings/${detail.grading?.id}/files/${log.path}`}>
+                              <a href={logHref({ gradingId, path: log.path })}>
                                 rank {log.rank} {log.stream}
                               </a>{" "}
                               <span className="count">{formatBytes(log.bytes)}</span>

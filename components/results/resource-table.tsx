@@ -1,7 +1,6 @@
 import { ScrollRegion } from "@/components/ui/scroll-region";
-import type { AttemptDetail } from "@/lib/contract/api";
 import { formatBytes, formatMeasure, missingValue } from "@/lib/format/numbers";
-import { resourcesOf, type ShownResource, splitTestId, usedOf } from "@/lib/prepare/attempt";
+import { type MeasuredTests, resourcesOf, type ShownResource, splitTestId, usedOf } from "@/lib/prepare/attempt";
 import { meterLabels } from "@/lib/prepare/labels";
 
 /** Value against limit as a bar: the limit as a line across it, the repeats' spread as a whisker. */
@@ -55,7 +54,7 @@ function Source({ resource }: { resource: ShownResource }) {
 }
 
 /** What tests without and with limits took: for reading, not for verdicts. */
-function UsedTable({ detail }: { detail: AttemptDetail }) {
+function UsedTable({ detail }: { detail: MeasuredTests }) {
   const used = usedOf(detail);
   if (used.length === 0) return null;
   const mebibytes = (value: number | null) => (value === null ? missingValue : formatBytes(value * 1024 * 1024));
@@ -106,7 +105,7 @@ function UsedTable({ detail }: { detail: AttemptDetail }) {
 }
 
 /** Measured resources as value against limit, who measured them and how exactly; then what each test took. */
-export function ResourceTable({ detail }: { detail: AttemptDetail }) {
+export function ResourceTable({ detail }: { detail: MeasuredTests }) {
   const resources = resourcesOf(detail);
   if (resources.length === 0 && usedOf(detail).length === 0) return null;
   return (

@@ -1,4 +1,5 @@
 import type { GradingPlace } from "../../lib/contract/log-lines";
+import type { ProbesVisibility, TestKind } from "../../lib/contract/vocabulary";
 import type { SqlRunner } from "./queue";
 
 /** What a grading belongs to; null where there is none, or its submission was withdrawn. */
@@ -33,4 +34,43 @@ export async function findGradingPlace(sql: SqlRunner, gradingId: string): Promi
         model: row.model,
       }
     : null;
+}
+
+/** Where to look for what stands behind a failing test: the patch, and the log of the rank that failed first. */
+export interface FailureSource {
+  submissionId: string;
+  probes: ProbesVisibility;
+  testId: string;
+  kind: TestKind;
+  message: string;
+  patchSha256: string;
+  patchBytes: number;
+  launch: number | null;
+  rank: number | null;
+  logLine: number | null;
+}
+
+/**
+ * The failure of a grading's test, by the test's number in the manifest, from 1. Null where the grading has no such
+ * failure, or its submission was withdrawn.
+ */
+export async function findFailureSource(
+  sql: SqlRunner,
+  { gradingId, test }: { gradingId: string; test: number },
+): Promise<FailureSource | null> {
+  const [row] = await sql<FailureSource[]>`
+    select submission.id as "submissionId", suite.probes, task_test.name as "testId", task_test.kind, failure.message,
+           attempt.patch_sha256 as "patchSha256", attempt.patch_bytes as "patchBytes", rank_outcome.launch,
+           rank_outcome.rank, rank_outcome.log_line as "logLine"
+    from grading
+    join attempt on attempt.id = grading.attempt_id
+    join submission on submission.id = attempt.submission_id
+    join task on task.id = attempt.task_id
+    join suite on suite.id = task.suite_id
+    join task_test on task_test.task_id = task.id and task_test.position = ${test - 1}
+    join failure on failure.grading_id = grading.id and failure.test_id = task_test.id
+    left join rank_outcome on rank_outcome.grading_id = grading.id and rank_outcome.test_id = task_test.id
+                              and rank_outcome.rank = failure.root_rank
+    where grading.id = ${gradingId} and submission.withdrawn_at is null`;
+  return row ?? null;
 }

@@ -107,8 +107,11 @@ export interface ShownResource extends Resource {
   spreadPct: { min: number; max: number } | null;
 }
 
+/** Tests with what was measured of them. */
+export type MeasuredTests = { tests: readonly Pick<TestOutcome, "id" | "resources" | "usage">[] };
+
 /** Every measured resource, the worst rank of a test first. */
-export function resourcesOf(detail: AttemptDetail): ShownResource[] {
+export function resourcesOf(detail: MeasuredTests): ShownResource[] {
   return detail.tests.flatMap((test) =>
     test.resources.map((resource) => {
       const { value, limit, spread } = resource;
@@ -127,7 +130,7 @@ export function resourcesOf(detail: AttemptDetail): ShownResource[] {
 }
 
 /** Tests with what each took in the launch that decided it; those of which nothing was measured are left out. */
-export function usedOf(detail: AttemptDetail): { testId: string; usage: Usage }[] {
+export function usedOf(detail: MeasuredTests): { testId: string; usage: Usage }[] {
   return detail.tests.flatMap(({ id, usage }) =>
     usage !== undefined && Object.values(usage).some((value) => value !== null) ? [{ testId: id, usage }] : [],
   );

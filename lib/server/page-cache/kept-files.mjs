@@ -12,7 +12,7 @@ export function fileKeeper(limit = maxKeptPages) {
   const kept = new Set();
   return (key, value) => {
     if (value?.kind !== "APP_PAGE") return true;
-    if ((value.status ?? 200) >= 400 || /^\/(?:log(?:s|-view)|search-results)\//.test(key)) return false;
+    if ((value.status ?? 200) >= 400 || /^\/(?:log(?:s|-view)|failure-view|search-results)\//.test(key)) return false;
     if (!kept.has(key) && kept.size >= limit) return false;
     kept.add(key);
     return true;
