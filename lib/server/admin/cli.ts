@@ -1,13 +1,11 @@
 import "server-only";
 import { Command, Option } from "commander";
-import { createDatabase } from "@/db/client";
 import { listHosts, listKeys } from "@/db/queries/hosts";
 import { listLeases } from "@/db/queries/queue";
 import { listSubmissions } from "@/db/queries/submission-admin";
-import { findDatabaseUrl } from "@/db/settings";
 import { InfraDevError } from "@/lib/contract/errors";
-import { createServerContext, type ServerContext } from "../context";
-import { serverEnv } from "../env";
+import { addAccountCommands } from "./account-commands";
+import { command, table } from "./command-line";
 import { addVendorKey, endLease, mintToken, revoke, revokeSigningKey, trust } from "./hosts";
 import {
   cancel,
@@ -26,11 +24,9 @@ process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
   if (!/Ed25519/.test(String(warning))) (emitWarning as (...all: unknown[]) => void)(warning, ...rest);
 }) as typeof process.emitWarning;
 
-type Answer = { json: unknown; text: string };
-
 const program = new Command("admin")
   .description(
-    "Maintainers' command: tokens, hosts, suites, submissions, leases, keys. Talks to the database directly.",
+    "Maintainers' command: tokens, hosts, suites, submissions, leases, keys, accounts. Talks to the database directly.",
   )
   .addHelpText(
     "after",
@@ -38,30 +34,6 @@ const program = new Command("admin")
   )
   .exitOverride()
   .configureHelp({ showGlobalOptions: true });
-
-/** Registers a command that gets a context, prints its answer, and leaves nothing open. */
-function command(
-  parent: Command,
-  definition: string,
-  description: string,
-  work: (context: ServerContext, args: string[], options: Record<string, unknown>) => Promise<Answer>,
-): Command {
-  const made = parent.command(definition).description(description).option("--json", "print one JSON document");
-  made.action(async (...parameters: unknown[]) => {
-    const options = made.opts();
-    const args = parameters.slice(0, made.registeredArguments.length).map(String);
-    const env = serverEnv();
-    const database = createDatabase(findDatabaseUrl(env.dataDir), { max: 4, applicationName: "infradev-admin" });
-    try {
-      const context = await createServerContext({ database, dataDir: env.dataDir, serverName: env.serverName });
-      const answer = await work(context, args, options);
-      process.stdout.write(options["json"] ? `${JSON.stringify(answer.json)}\n` : `${answer.text}\n`);
-    } finally {
-      await database.close();
-    }
-  });
-  return made;
-}
 
 const organizationOf = (options: Record<string, unknown>, fallback: { slug: string; name: string }) => {
   const slug = options["organization"] as string | undefined;
@@ -296,6 +268,8 @@ command(key, "revoke <keyid>", "revoke a key", async (context, [keyid = ""], opt
   .option("--compromised-since <time>", "signatures received from then on do not count, RFC 3339")
   .requiredOption("--reason <text>", "kept in the log");
 
+addAccountCommands(program);
+
 function dateOf(value: unknown): Date | null {
   if (value === undefined) return null;
   const date = new Date(String(value));
@@ -306,17 +280,6 @@ function dateOf(value: unknown): Date | null {
     rule: "times are RFC 3339, for example 2027-01-31T12:00:00Z",
     remedy: "write the time in that form",
   });
-}
-
-function table(header: readonly string[], rows: readonly string[][]): string {
-  if (rows.length === 0) return "(none)";
-  const widths = header.map((title, index) => Math.max(title.length, ...rows.map((row) => (row[index] ?? "").length)));
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-      .join("  ")
-      .trimEnd();
-  return [line(header), ...rows.map(line)].join("\n");
 }
 
 try {
