@@ -1,7 +1,7 @@
 import fileSystemCache from "next/dist/server/lib/incremental-cache/file-system-cache.js";
 import { joinPushes, scriptPolicyOf } from "./inline-scripts.mjs";
 import { fileKeeper } from "./kept-files.mjs";
-import { writtenOut } from "./not-found-page.mjs";
+import { saysNotFound, writtenOut } from "./not-found-page.mjs";
 
 const FileSystemCache = fileSystemCache.default ?? fileSystemCache;
 const header = "content-security-policy";
@@ -13,12 +13,13 @@ const prepared = new WeakSet();
 const keepsFile = fileKeeper();
 
 /**
- * Writes out a page that is not found, and gives a prerendered page the policy that names its inline scripts, once: the
+ * Writes out a page that is not found, sends one that names what is not there as such, and gives a prerendered page the policy that names its inline scripts, once: the
  * value stays in the cache.
  */
 function prepare(value, serverDistDir) {
   if (value?.kind !== "APP_PAGE" || value.postponed || typeof value.html !== "string" || prepared.has(value)) return;
   prepared.add(value);
+  if (saysNotFound(value.html)) value.status = 404;
   const html = value.status === 404 ? writtenOut(value.html, serverDistDir) : value.html;
   if (value.headers?.[header] && html === value.html) return;
   value.html = joinPushes(html);

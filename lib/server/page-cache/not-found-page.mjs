@@ -20,3 +20,16 @@ export function writtenOut(html, serverDistDir) {
     return html;
   }
 }
+
+const statement = '<meta name="page-status" content="404"/>';
+
+/**
+ * Whether a page that was written whole says of itself that what it names is not there: the framework's own "not found"
+ * is the same for every address and can name nothing. No text of a page can hold the statement, since its `<` is escaped.
+ *
+ * @param {string} html
+ * @returns {boolean}
+ */
+export function saysNotFound(html) {
+  return html.includes(statement);
+}

@@ -39,3 +39,22 @@ test("a page that is not found is kept as the page of unknown addresses, with th
   expect(await kept("/failed", empty, 500)).toMatchObject({ html: empty });
   expect(await kept("/found", "<p>text</p>", 200)).toMatchObject({ html: "<p>text</p>" });
 });
+
+test("a page that names what is not there is sent as not found, and one that quotes the statement is not", async () => {
+  const statement = '<meta name="page-status" content="404"/>';
+  const cache = new PageCache({
+    fs: { existsSync: () => false, readFile: async () => Promise.reject(new Error("absent")) },
+    flushToDisk: false,
+    serverDistDir: dir,
+    revalidatedTags: [],
+    maxMemoryCacheSize: 1_000_000,
+  } as never);
+  const statusOf = async (key: string, html: string) => {
+    const value = page(html, 200);
+    await cache.set(key, value as never, { cacheControl: undefined } as never);
+    return value.status;
+  };
+  expect(await statusOf("/named", `<html><head>${statement}</head><body>There is no entry x.</body></html>`)).toBe(404);
+  const quoted = statement.replace("<", "&lt;");
+  expect(await statusOf("/quoted", `<html><body>${quoted}${JSON.stringify(statement)}</body></html>`)).toBe(200);
+});
