@@ -8,6 +8,26 @@ import { verdictLabels } from "@/lib/prepare/labels";
 import { noteMark } from "./board-table";
 import { VerdictGlyph } from "./task-strip";
 
+function VerdictTerms() {
+  return taskVerdicts.map((verdict) => (
+    <div key={verdict}>
+      <dt>
+        <VerdictGlyph verdict={verdict} />
+      </dt>
+      <dd>{verdictLabels[verdict]}</dd>
+    </div>
+  ));
+}
+
+/** What the squares of a matrix mean. */
+export function VerdictLegend() {
+  return (
+    <dl className="legend" aria-label="Legend">
+      <VerdictTerms />
+    </dl>
+  );
+}
+
 /** What the marks of bars and strips mean. */
 export function Legend({ board }: { board: Board }) {
   const everyRow = [...board.rows, ...board.references];
@@ -15,16 +35,7 @@ export function Legend({ board }: { board: Board }) {
   const counted = everyRow.some((row) => !row.tasks);
   return (
     <dl className="legend" aria-label="Legend">
-      {graded
-        ? taskVerdicts.map((verdict) => (
-            <div key={verdict}>
-              <dt>
-                <VerdictGlyph verdict={verdict} />
-              </dt>
-              <dd>{verdictLabels[verdict]}</dd>
-            </div>
-          ))
-        : null}
+      {graded ? <VerdictTerms /> : null}
       {counted ? (
         <div>
           <dt>

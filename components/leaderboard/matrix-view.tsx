@@ -6,6 +6,7 @@ import type { PageOf } from "@/lib/prepare/board-shown";
 import { type BoardView, changedHref } from "@/lib/prepare/board-view";
 import { categoryLabels, verdictLabels } from "@/lib/prepare/labels";
 import { taskHref } from "@/lib/prepare/task-list-view";
+import { VerdictLegend } from "./board-notes";
 import { GridKeys } from "./grid-keys";
 import { PageLinks } from "./page-links";
 import { Choice } from "./view-controls";
@@ -147,6 +148,7 @@ export function MatrixView(props: { board: Board; view: BoardView; matrix: Matri
         </GridKeys>
       )}
       <PageLinks view={view} page={page} />
+      {isEmpty ? null : <VerdictLegend />}
       <div className="notes">
         {undrawn.length > 0 ? <p>{undrawnText(undrawn)}</p> : null}
         {hiddenTasks > 0 && tasks.length > 0 ? (

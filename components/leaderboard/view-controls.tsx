@@ -127,13 +127,14 @@ export function ViewControls({
         </nav>
       </div>
       <div className="tab-line tool-line">
-        <nav aria-label="Tests that rank">
+        <nav aria-label="Ranked by" className="ranked-by">
+          <span aria-hidden="true">Ranked by</span>
           <ul className="tabs">
             <Choice href={changedHref(view, { tests: "all" })} current={view.tests === "all"}>
-              Official tests and probes
+              official tests and probes
             </Choice>
             <Choice href={changedHref(view, { tests: "official" })} current={view.tests === "official"}>
-              Official tests alone
+              official tests alone
             </Choice>
           </ul>
         </nav>
