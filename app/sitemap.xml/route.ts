@@ -5,7 +5,7 @@ import { publicText, respond } from "@/lib/server/http";
 import { getBoard, listSuites } from "@/lib/server/readers";
 import { siteUrl } from "@/lib/server/site-url";
 
-const documents = ["/tasks", "/published", "/docs/methodology", "/docs/verify", "/docs/api"];
+const documents = ["/tasks", "/conditions", "/published", "/docs/methodology", "/docs/verify", "/docs/api"];
 
 /** The sitemap protocol's bound. */
 const mostAddresses = 50_000;
@@ -29,7 +29,8 @@ async function addresses(): Promise<string[]> {
       return [
         address,
         ...(board?.suite.tasks ?? []).map((task) => `/tasks/${slug}/${version}/${task.slug}`),
-        ...rows.flatMap(({ submissionId, tasks }) => [
+        ...rows.flatMap(({ entry, submissionId, tasks }) => [
+          `/entries/${entry.slug}`,
           `/submissions/${submissionId}`,
           ...(tasks ?? [])
             .filter(({ verdict }) => verdict !== "missing")

@@ -162,13 +162,7 @@ export async function findEntryRun(db: Queryable, submissionId: string): Promise
       })
       .from(attemptSummaries)
       .innerJoin(failures, eq(failures.gradingId, attemptSummaries.gradingId))
-      .leftJoin(
-        taxonomyTypes,
-        and(
-          eq(taxonomyTypes.type, failures.type),
-          eq(taxonomyTypes.version, newestTaxonomy),
-        ),
-      )
+      .leftJoin(taxonomyTypes, and(eq(taxonomyTypes.type, failures.type), eq(taxonomyTypes.version, newestTaxonomy)))
       .where(eq(attemptSummaries.submissionId, submissionId))
       .groupBy(failures.class, failures.type)
       .orderBy(desc(countDistinct(attemptSummaries.attemptId)), asc(max(taxonomyTypes.position)), asc(failures.type)),
@@ -317,4 +311,13 @@ export async function listEntryFacts(
       a.entry.model.localeCompare(b.entry.model, "en", { numeric: true }) ||
       a.entry.slug.localeCompare(b.entry.slug, "en"),
   );
+}
+
+/** Digests of skills by the slugs of the entries that have one. */
+export async function listSkillDigests(db: Queryable): Promise<Map<string, string>> {
+  const rows = await db
+    .select({ slug: entries.slug, digest: entries.skillDigest })
+    .from(entries)
+    .where(isNotNull(entries.skillDigest));
+  return new Map(rows.map(({ slug, digest }) => [slug, digest ?? ""]));
 }

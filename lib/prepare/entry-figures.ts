@@ -2,6 +2,7 @@ import type { BoardRow, Share } from "@/lib/contract/api";
 import type { EntryFigure } from "@/lib/contract/entry-api";
 import type { EntryAttemptFacts, EntryRunFacts } from "@/lib/contract/entry-facts";
 import { bootstrapInterval } from "@/lib/stats/bootstrap";
+import { wilsonInterval } from "@/lib/stats/intervals";
 import { seededRandom } from "@/lib/stats/random";
 import { boardSeed } from "./board";
 
@@ -15,6 +16,12 @@ const unsampled: Sampled = { interval: null, method: null, tasks: null };
 function sampled<T>(units: readonly T[], statistic: (sample: readonly T[]) => number): Sampled {
   const interval = units.length > 1 ? bootstrapInterval(units, statistic, seededRandom(boardSeed)) : null;
   return { interval, method: interval && "bootstrap", tasks: units.length };
+}
+
+/** Interval of counts of yes and no: one attempt at each task. */
+function counted(successes: number, of: number): Sampled {
+  const [low, high] = wilsonInterval(successes, of);
+  return { interval: [100 * low, 100 * high], method: "wilson", tasks: of };
 }
 
 /** A share's own Wilson interval; over tasks where it is a mean over attempts. */
@@ -77,10 +84,11 @@ export function prepareFigures(row: BoardRow, run: EntryRunFacts | null): EntryF
     const { rejected, officialResolved } = row.probeRejected;
     const pooled = (sample: NonNullable<typeof tasks>) =>
       (100 * total(sample.map((task) => task.rejected))) / total(sample.map((task) => task.official));
+    const isCounted = groups?.every((attempts) => attempts.length < 2) ?? true;
     figures.push({
       key: "rejected",
       value: (100 * rejected) / officialResolved,
-      ...(tasks ? sampled(tasks, (sample) => pooled([...sample])) : unsampled),
+      ...(isCounted || !tasks ? counted(rejected, officialResolved) : sampled(tasks, (sample) => pooled([...sample]))),
     });
   }
   if (row.passedPct !== null) {

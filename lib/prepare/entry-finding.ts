@@ -36,7 +36,7 @@ export function standingSentence(standing: EntryStanding): string {
   if (!row) return `Submitted to ${where}; nothing of it is graded yet.`;
   const resolved = capitalize(resolvedText(standing));
   if (row.entry.kind === "reference") {
-    return `${resolved} on ${where}. A reference patch set: unranked, it shows what the grading tells right from wrong.`;
+    return `${resolved} on ${where}. A reference patch set, unranked: it shows that the grading tells right from wrong.`;
   }
   if (row.provisional || !row.rankSet) {
     return `${resolved} on ${where} so far. Provisional: a host’s fault or a grading under way awaits its end, so it is not ranked.`;
