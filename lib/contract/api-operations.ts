@@ -15,7 +15,6 @@ import {
 import { dsseEnvelopeSchema, publishedKeysSchema } from "./bundle";
 import { compareAnswerSchema, compareQuerySchema } from "./compare-api";
 import { conditionPairSchema, conditionsAnswerSchema } from "./conditions-api";
-import { conditionPairSchema, conditionsAnswerSchema } from "./conditions-api";
 import { entryDetailSchema, entryListQuerySchema, entryListSchema, entryStandingSchema } from "./entry-api";
 import { problemResponseSchema } from "./errors";
 import { evidenceResponseSchema } from "./evidence-api";
@@ -105,8 +104,6 @@ export const namedSchemas = {
   Share: shareSchema,
   TaskCell: taskCellSchema,
   Suites: suitesAnswerSchema,
-  Conditions: conditionsAnswerSchema,
-  ConditionPair: conditionPairSchema,
   Conditions: conditionsAnswerSchema,
   ConditionPair: conditionPairSchema,
   EntryList: entryListSchema,
@@ -253,13 +250,6 @@ export const apiOperations: readonly ApiOperation[] = [
       task: slugSchema.describe("The task."),
     }),
     answer: json("Task"),
-  },
-  {
-    method: "get",
-    path: "/api/v1/conditions",
-    id: "getConditions",
-    summary: "Prompt conditions and skills in pairs of gradings, task by task; apart from it what was published.",
-    answer: json("Conditions"),
   },
   {
     method: "get",
