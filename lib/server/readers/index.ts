@@ -2,7 +2,6 @@ export { getBoard } from "./board";
 export { listRecentChanges } from "./changes";
 export { getComparison, isUnknown, type Unknown } from "./compare";
 export { getConditions } from "./conditions";
-export { getConditions } from "./conditions";
 export { getEntry, listEntries } from "./entries";
 export { getFailureBackground } from "./failure-pages";
 export { getFailure, getFailureClusters, getFailureList, getFailureOverview, listAllFailures } from "./failures";
