@@ -159,6 +159,7 @@ async function browser(): Promise<Count> {
     try {
       const code = await pass("playwright", ["npx", "playwright", "test", "--config", "e2e/playwright.config.ts"], {
         INFRADEV_BASE_URL: site.url,
+        DATABASE_URL: database.url,
         PLAYWRIGHT_JSON_OUTPUT_FILE: report,
       });
       const { stats, suites } = JSON.parse(readFileSync(report, "utf8")) as {
