@@ -1,6 +1,8 @@
+import { ChartDownload } from "@/components/ui/chart-download";
 import type { Board } from "@/lib/contract/api";
 import { boardTwinHref } from "@/lib/prepare/board-twins";
 import type { BoardView } from "@/lib/prepare/board-view";
+import { paretoAxisWords } from "@/lib/prepare/pareto";
 
 /** The board in other forms, as plain links. */
 export function ExportMenu({ board, view }: { board: Board; view: BoardView }) {
@@ -20,6 +22,16 @@ export function ExportMenu({ board, view }: { board: Board; view: BoardView }) {
         <li>
           <a href={boardTwinHref(board, view, ".md")}>Markdown</a>
         </li>
+        <li>
+          <a href={boardTwinHref(board, view, ".svg")}>Ranking as SVG</a>
+        </li>
+        {view.pareto ? (
+          <ChartDownload
+            place="pareto-plot"
+            title={`${board.suite.title} ${board.suite.version}: resolved against ${paretoAxisWords[view.pareto].noun}`}
+            name={`${board.suite.slug}-${board.suite.version}-${view.pareto}`}
+          />
+        ) : null}
         {board.suite.citation ? (
           <li>
             <a href={boardTwinHref(board, view, ".bib")}>BibTeX</a>

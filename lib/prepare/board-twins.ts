@@ -3,7 +3,7 @@ import { categoryColumns, figureColumns, resolvedColumn } from "./board-columns"
 import { type BoardView, changedHref, defaultView, viewHref } from "./board-view";
 
 /** Forms in which a board is given out, by what follows `/api/v1/board`. */
-type BoardForm = "" | ".csv" | ".md" | ".bib";
+type BoardForm = "" | ".csv" | ".md" | ".bib" | ".svg";
 
 /** Address of a view in another form, of all its pages. Suite and version are named, so that the address keeps its meaning. */
 export function boardTwinHref(board: Board, view: BoardView, form: BoardForm): string {
