@@ -7,13 +7,13 @@ function Compared({ message }: { message: string }) {
   if (!compared) return null;
   const [first, second] = compared.sides;
   return (
-    <dl className="compared">
+    <dl className="assertion-sides">
       {[first, second].map(([label, value], index) => (
         <div key={label}>
           <dt>
             {label}
             {index === 1 && compared.operator ? (
-              <span className="compared-operator">
+              <span className="assertion-operator">
                 {" "}
                 of <code>{compared.operator}</code>
               </span>

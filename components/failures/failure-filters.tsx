@@ -52,26 +52,20 @@ export function FilterChips({ view, page }: { view: FailureView; page: "failures
   const on = failureFilterKeys.filter((key) => view.filter[key] !== undefined);
   if (on.length === 0) return null;
   return (
-    <ul className="chips" aria-label="Filters that are on">
-      {on.map((key) => {
-        const value = filterValueLabel(key, view.filter[key] ?? "");
-        return (
+    <div className="filter-note">
+      <ul aria-label="Filters that are on">
+        {on.map((key) => (
           <li key={key}>
             <a href={failuresHref(withoutFilter(view, key), page)} rel="nofollow">
-              <span className="count">{filterLabels[key]}</span> <bdi>{value}</bdi>
-              <span className="chip-off" aria-hidden="true">
-                {" "}
-                ×
-              </span>
+              {filterLabels[key]}: <bdi>{filterValueLabel(key, view.filter[key] ?? "")}</bdi>
+              <span className="chip-mark" />
               <span className="sr-only">, take this filter off</span>
             </a>
           </li>
-        );
-      })}
-      <li>
-        <a href={failuresHref({ by: view.by }, page)}>Clear all</a>
-      </li>
-    </ul>
+        ))}
+      </ul>
+      <a href={failuresHref({ by: view.by }, page)}>Clear all</a>
+    </div>
   );
 }
 
@@ -89,16 +83,16 @@ export function FilterForm({
   const shown = new Set(fields.map(({ key }) => key));
   const kept = failureFilterKeys.filter((key) => !shown.has(key) && view.filter[key] !== undefined);
   return (
-    <details className="filter-drawer">
+    <details className="failure-filter">
       <summary>Filter</summary>
-      <form action={page === "failures" ? "/failures" : "/failures/clusters"} method="get" className="filter-form">
+      <form action={page === "failures" ? "/failures" : "/failures/clusters"} method="get" className="tool-form">
         {kept.map((key) => (
           <input key={key} type="hidden" name={key} value={view.filter[key]} />
         ))}
         {page === "failures" ? <input type="hidden" name="by" value={view.by} /> : null}
         {fields.map(({ key, label, options }) => (
           <label key={key}>
-            <span>{label}</span>
+            {label}
             <select name={key} defaultValue={view.filter[key] ?? ""}>
               <option value="">any</option>
               {options.map((option) => (
@@ -109,9 +103,9 @@ export function FilterForm({
             </select>
           </label>
         ))}
-        <button type="submit" className="action">
-          Apply
-        </button>
+        <p className="tool-actions">
+          <button type="submit">Apply</button>
+        </p>
       </form>
     </details>
   );

@@ -2,7 +2,7 @@ import { ShareBar } from "@/components/leaderboard/share-bar";
 import { ScrollRegion } from "@/components/ui/scroll-region";
 import { type FailureGroup, type FailureOverview, failureGroupings } from "@/lib/contract/failures-api";
 import { categories, promptConditions, taskTypes } from "@/lib/contract/vocabulary";
-import { formatNumber, formatPct } from "@/lib/format/numbers";
+import { capitalize, formatNumber, formatPct } from "@/lib/format/numbers";
 import { groupFilter } from "@/lib/prepare/failure-table";
 import {
   type FailureView,
@@ -56,7 +56,7 @@ export function GroupShares({ overview, view }: { overview: FailureOverview; vie
               </th>
               {classes.map((name) => (
                 <th key={name} scope="col" className="class-share">
-                  {name}, % of failing
+                  {capitalize(name)}, % of failing
                 </th>
               ))}
             </tr>

@@ -14,7 +14,6 @@ const drawnRanks = 64;
 const pct = (value: number) => `${Math.round(value * 100) / 100}%`;
 
 function wordOf(bar: TimeLineBar): string {
-  if (bar.failedAs === null) return statusLabels[bar.status];
   if (bar.root) return `${statusLabels[bar.status]}, root`;
   return bar.follows === null ? statusLabels[bar.status] : `${statusLabels[bar.status]}, after rank ${bar.follows}`;
 }
@@ -28,14 +27,13 @@ function Drawing({ line }: { line: TimeLine }) {
     <svg className="time-line" width="100%" height={height} aria-hidden="true">
       {bars.map((bar, index) => {
         const top = index * rowHeight;
-        const look =
-          bar.failedAs === null
-            ? "span-passed"
-            : bar.root
-              ? "span-root"
-              : bar.follows === null
-                ? "span-own"
-                : "span-after";
+        const look = !bar.failed
+          ? "span-passed"
+          : bar.root
+            ? "span-root"
+            : bar.follows === null
+              ? "span-own"
+              : "span-after";
         return (
           <g key={bar.rank}>
             <rect className="bar-track" y={top + 4} width="100%" height={rowHeight - 8} />
@@ -82,13 +80,8 @@ function RankRow({
       </th>
       <td>
         <OutcomeStatusText status={bar.status} />
-        {bar.root ? (
-          <small>root: failed first</small>
-        ) : bar.follows === null ? null : (
-          <small>after rank {bar.follows}</small>
-        )}
+        {bar.root ? <small>root rank</small> : bar.follows === null ? null : <small>after rank {bar.follows}</small>}
       </td>
-      <td className="num">{bar.failedAs ?? missingValue}</td>
       <td className="num">{formatDuration(bar.startMs)}</td>
       <td className="num">{formatDuration(bar.endMs)}</td>
       <td>{rank?.failure?.exceptionType ?? missingValue}</td>
@@ -144,9 +137,6 @@ export function RankTimeLines({ answer, background }: { answer: FailureDetailAns
                           Rank
                         </th>
                         <th scope="col">Outcome</th>
-                        <th scope="col" className="num">
-                          Failed as no.
-                        </th>
                         <th scope="col" className="num">
                           Began after
                         </th>

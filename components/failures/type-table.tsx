@@ -3,6 +3,19 @@ import { formatNumber, formatPct, plural } from "@/lib/format/numbers";
 import type { PublishedTaxonomy, TaxonomyRow, TaxonomyTable } from "@/lib/prepare/failure-table";
 import { type FailureView, failuresHref, withFilter } from "@/lib/prepare/failure-view";
 
+/** A repository's name, which may break after its owner. */
+function Breakable({ text }: { text: string }) {
+  const [owner, ...rest] = text.split("/");
+  return rest.length === 0 ? (
+    text
+  ) : (
+    <>
+      {owner}/<wbr />
+      {rest.join("/")}
+    </>
+  );
+}
+
 /** A count that leads to the cases behind it; zero leads nowhere. */
 export function CountLink({ count, href, label }: { count: number; href: string; label: string }) {
   return count === 0 ? (
@@ -93,7 +106,7 @@ export function TypeTable({
           <tr>
             {table.columns.map(({ key, label }) => (
               <th key={key} scope="col" className="num repository">
-                {label}
+                <Breakable text={label} />
               </th>
             ))}
             <th scope="col" className="num here-all">

@@ -58,7 +58,7 @@ const rankOf = (rank: number, startMs: number | null, durationMs: number | null,
     ...more,
   }) satisfies RankOutcome;
 
-test("the time line says who failed first and who followed", () => {
+test("the time line says which rank is the root and when each ran", () => {
   const [line, ...rest] = timeLinesOf(
     [
       rankOf(0, 0, 100),
@@ -70,10 +70,12 @@ test("the time line says who failed first and who followed", () => {
   );
   expect(rest).toEqual([]);
   expect(line).toMatchObject({ launch: 2, spanMs: 100, untimed: [{ rank: 3, status: "crashed" }] });
-  expect(line?.bars.map(({ rank, failedAs, startPct, widthPct }) => [rank, failedAs, startPct, widthPct])).toEqual([
-    [0, 2, 0, 100],
-    [1, 1, 10, 30],
-    [2, null, 20, 10],
+  expect(
+    line?.bars.map(({ rank, root, failed, startPct, widthPct }) => [rank, root, failed, startPct, widthPct]),
+  ).toEqual([
+    [0, false, true, 0, 100],
+    [1, true, true, 10, 30],
+    [2, false, false, 20, 10],
   ]);
 });
 

@@ -105,8 +105,7 @@ export interface TimeLineBar {
   /** After the first rank's start, in milliseconds. */
   startMs: number;
   endMs: number;
-  /** Place among the ranks that failed, by the time at which they ended; null for one that did not. */
-  failedAs: number | null;
+  failed: boolean;
 }
 
 /** A launch as a time line: its ranks, and those of which no time is known. */
@@ -132,10 +131,6 @@ export function timeLinesOf(ranks: readonly RankOutcome[], rootRank: number | nu
     });
     const begin = Math.min(...timed.map(({ start }) => start));
     const spanMs = timed.length === 0 ? 0 : Math.max(...timed.map(({ end }) => end)) - begin;
-    const order = timed
-      .filter(({ status }) => failed(status))
-      .sort((a, b) => Number(b.rank === rootRank) - Number(a.rank === rootRank) || a.end - b.end || a.rank - b.rank)
-      .map(({ rank }) => rank);
     const pct = (ms: number) => (spanMs === 0 ? 0 : (100 * ms) / spanMs);
     return {
       launch,
@@ -149,7 +144,7 @@ export function timeLinesOf(ranks: readonly RankOutcome[], rootRank: number | nu
         widthPct: spanMs === 0 ? 100 : pct(end - start),
         startMs: start - begin,
         endMs: end - begin,
-        failedAs: order.includes(rank) ? order.indexOf(rank) + 1 : null,
+        failed: failed(status),
       })),
       untimed: own
         .filter((rank) => !timed.some((one) => one.rank === rank.rank))
