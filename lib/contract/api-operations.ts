@@ -199,14 +199,14 @@ export const apiOperations: readonly ApiOperation[] = [
   },
   {
     method: "get",
-  {
-    method: "get",
     path: "/api/v1/board.svg",
     id: "getBoardAsFigure",
     summary: "The board as a figure for papers: rank sets, % resolved, intervals, official tests alone.",
     query: boardQuerySchema,
     answer: { type: "image/svg+xml", schema: null },
   },
+  {
+    method: "get",
     path: "/api/v1/board.bib",
     id: "getBoardCitation",
     summary: "The publication behind the board's reported rows as BibTeX.",
