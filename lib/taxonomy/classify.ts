@@ -30,14 +30,16 @@ const ownFrames = ({ frames }: Pick<FailureDetail, "frames">) => frames.filter((
 
 /**
  * Whether a failure is a test's assertion: an AssertionError, or pytest's own `fail`, raised by test code. One that
- * product code raises is an exception like any other.
+ * product code raises, or a framework below it, is an exception like any other; libraries of assertions speak for tests.
  */
 export function isAssertion(
   failure: Pick<FailureDetail, "mro" | "frames"> & { exceptionType?: string | null },
 ): boolean {
   const names = [failure.exceptionType ?? "", ...failure.mro].map(lastName);
   const asserted = names.includes("AssertionError") || (names.includes("Failed") && names.includes("OutcomeException"));
-  return asserted && ownFrames(failure).at(-1)?.origin !== "project";
+  if (!asserted || ownFrames(failure).at(-1)?.origin === "project") return false;
+  const innermost = failure.frames.at(-1);
+  return innermost?.origin !== "other" || !words.productLibrary.test(innermost.file);
 }
 
 /** Whether a failure is what a rank sees when another one is lost: a collective's, a store's or a connection's error. */
@@ -63,6 +65,8 @@ function said(failure: UnwrappedFailure | null, pattern: RegExp): EvidenceSpan |
   const from = (failure.carriedAt ?? 0) + match.index;
   return { field: "message", index: null, from, to: from + match[0].length };
 }
+
+const firstLine = ({ message }: UnwrappedFailure): string => message.slice(0, readLength).split("\n", 1)[0] ?? "";
 
 /** Which of the exception's classes has such a name. Classes of a carried exception are found where its type stands. */
 function hasClass(failure: UnwrappedFailure | null, pattern: RegExp): EvidenceSpan | null {
@@ -174,7 +178,9 @@ const rules: readonly Rule[] = [
     id: "exception-communication",
     confidence: "likely",
     apply: ({ failure }) =>
-      failure !== null && isCommunicationFailure(failure)
+      failure !== null &&
+      isCommunicationFailure(failure) &&
+      (hasClass(failure, words.communicationClass) !== null || !words.shape.test(firstLine(failure)))
         ? structural(
             hasClass(failure, words.communicationClass) ?? said(failure, words.communication),
             "execution-api",
@@ -188,10 +194,25 @@ const rules: readonly Rule[] = [
     apply: ({ failure }) => structural(hasClass(failure, words.interfaceClass), "execution-api", "interface"),
   },
   {
+    id: "exception-signature",
+    confidence: "likely",
+    apply: ({ failure }) => structural(said(failure, words.signature), "execution-api", "interface"),
+  },
+  {
+    id: "exception-device",
+    confidence: "likely",
+    apply: ({ failure }) => structural(said(failure, words.device), "execution-api", "device"),
+  },
+  {
     id: "exception-state-dict",
     confidence: "likely",
     apply: ({ failure }) =>
       said(failure, words.sizeMismatch) ? null : structural(said(failure, words.stateDict), "state-lifecycle"),
+  },
+  {
+    id: "exception-shape",
+    confidence: "likely",
+    apply: ({ failure }) => structural(said(failure, words.shape), "shape-layout-dtype"),
   },
   {
     id: "exception-unpickling",
@@ -200,9 +221,9 @@ const rules: readonly Rule[] = [
       structural(hasClass(failure, words.unpicklingClass) ?? said(failure, words.unpickling), "state-lifecycle"),
   },
   {
-    id: "exception-shape",
+    id: "exception-not-implemented",
     confidence: "likely",
-    apply: ({ failure }) => structural(said(failure, words.shape), "shape-layout-dtype"),
+    apply: ({ failure }) => structural(hasClass(failure, /^NotImplementedError$/), "execution-api", "interface"),
   },
   {
     id: "exception-state",
@@ -210,14 +231,14 @@ const rules: readonly Rule[] = [
     apply: ({ failure }) => structural(said(failure, words.state), "state-lifecycle"),
   },
   {
-    id: "exception-signature",
-    confidence: "likely",
-    apply: ({ failure }) =>
-      structural(
-        hasClass(failure, /^NotImplementedError$/) ?? said(failure, words.signature),
-        "execution-api",
-        "interface",
-      ),
+    id: "exception-shape-words",
+    confidence: "weak",
+    apply: ({ failure }) => structural(said(failure, words.shapeWords), "shape-layout-dtype"),
+  },
+  {
+    id: "exception-state-words",
+    confidence: "weak",
+    apply: ({ failure }) => structural(said(failure, words.stateWords), "state-lifecycle"),
   },
   {
     id: "exception-state-frame",

@@ -77,10 +77,10 @@ function decidingPart(name: string, message: string): { text: string; from: numb
   }
   if (/ExceptionGroup$/.test(name)) {
     // The first member: from its ruler to the next one.
-    const first = /^[\s|]*\+-\+?-+ 1 -+\s*$/m.exec(message);
+    const first = /^[ \t|]{0,40}\+-\+?-+ 1 -+[ \t]*$/m.exec(message);
     if (first) {
       const from = first.index + first[0].length;
-      const next = message.slice(from).search(/^[\s|]*\+-+ 2 -+\s*$/m);
+      const next = message.slice(from).search(/^[ \t|]{0,40}\+-+ 2 -+[ \t]*$/m);
       return { text: next < 0 ? message.slice(from) : message.slice(from, from + next), from };
     }
   }
@@ -93,10 +93,10 @@ function carried(name: string, failure: FailureFacts, base: number): UnwrappedFa
   const header = [...text.matchAll(tracebackHeader)].at(-1);
   const firstFrame = text.search(/File "[^"\n]+", line \d+, in /);
   const start = header ? header.index : firstFrame;
-  if (start < 0) return null;
-  frameLine.lastIndex = 0;
   const lastFrame = [...text.matchAll(frameLine)].at(-1)?.index ?? start;
-  const found = [...text.matchAll(errorLine)].find(({ index }) => index > lastFrame);
+  const lines = [...text.matchAll(errorLine)];
+  // Without a traceback the last line that names an exception is what was printed of it.
+  const found = start < 0 ? lines.at(-1) : lines.find(({ index }) => index > lastFrame);
   if (!found) return null;
   const [matched, type = ""] = found;
   const messageFrom = found.index + matched.length;
@@ -108,7 +108,7 @@ function carried(name: string, failure: FailureFacts, base: number): UnwrappedFa
     exceptionType: type,
     mro: [type, ...(basesOf[name_] ?? [])],
     message,
-    frames: framesOf(text.slice(start, messageFrom)),
+    frames: start < 0 ? [] : framesOf(text.slice(start, messageFrom)),
     activeCheck: failure.activeCheck,
     carriedAt: base + from + messageFrom,
   };
