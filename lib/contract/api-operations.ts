@@ -29,6 +29,7 @@ import {
 } from "./failures-api";
 import { logRecordSchema } from "./log";
 import { logLinesAnswerSchema, logLinesQuerySchema } from "./log-lines";
+import { probesAnswerSchema, probesQuerySchema } from "./probes-api";
 import { hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
 import { displayNameSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
 import { searchAnswerSchema } from "./search-api";
@@ -118,6 +119,7 @@ export const namedSchemas = {
   Launch: launchSchema,
   HostFacts: hostFactsSchema,
   Comparison: compareAnswerSchema,
+  Probes: probesAnswerSchema,
   TaskList: taskListSchema,
   Task: taskDetailSchema,
   FailureOverview: failureOverviewSchema,
@@ -235,6 +237,30 @@ export const apiOperations: readonly ApiOperation[] = [
     id: "compareEntriesAsMarkdown",
     summary: "The same as Markdown, with the page's sentences and roundings.",
     query: compareQuerySchema,
+    answer: { type: "text/markdown", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/probes",
+    id: "getProbes",
+    summary: "What the probes of a board reject that every official test lets pass; published figures apart.",
+    query: probesQuerySchema,
+    answer: json("Probes"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/probes.csv",
+    id: "getProbesAsCsv",
+    summary: "The rows as CSV: official tests alone, with probes, rejected share, both rank sets.",
+    query: probesQuerySchema,
+    answer: { type: "text/csv", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/probes.md",
+    id: "getProbesAsMarkdown",
+    summary: "The rows as Markdown, rounded as on the page.",
+    query: probesQuerySchema,
     answer: { type: "text/markdown", schema: null },
   },
   {
