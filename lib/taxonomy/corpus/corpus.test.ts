@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -98,5 +99,29 @@ describe("the corpus", () => {
     }[evidence.field];
     expect(text?.slice(evidence.from, evidence.to)).not.toBe("");
     expect(text?.length).toBeGreaterThanOrEqual(evidence.to);
+  });
+});
+
+describe("the held-out third", () => {
+  const text = readFileSync(join(folder, heldOutFile), "utf8");
+  const heldOut = read(heldOutFile);
+
+  it("is the file whose digest was published before the rules were tuned", () => {
+    // As its author wrote it: one space of indentation.
+    const original = `${JSON.stringify(JSON.parse(text), null, 1)}\n`;
+    const published = readFileSync(join(folder, "heldout.sha256"), "utf8").split(" ")[0];
+    expect(createHash("sha256").update(original).digest("hex")).toBe(published);
+    expect(heldOut.length).toBeGreaterThanOrEqual(115);
+  });
+
+  it("was judged as README.md says, rule by rule as they were before it was opened", () => {
+    const { table, wrong } = judge(heldOut);
+    console.info(`rules against labels by hand, ${heldOut.length} held-out failures\n${table}`);
+    const reported = readFileSync(join(folder, "..", "README.md"), "utf8");
+    const agreed = heldOut.length - wrong.length;
+    const [low, high] = wilsonInterval(agreed, heldOut.length).map((share) => (100 * share).toFixed(1));
+    expect(reported).toContain(
+      `${((100 * agreed) / heldOut.length).toFixed(1)} % (${agreed} of ${heldOut.length}, 95 % interval ${low} to ${high})`,
+    );
   });
 });
