@@ -31,7 +31,7 @@ function Outcome({ cell, side, task }: { cell: Cell; side: ConditionSide; task: 
 export function PairTasks({ pair, suite }: { pair: ConditionPair; suite: { slug: string; version: string } }) {
   const differing = pair.tasks.filter(({ group }) => group === "only-a" || group === "only-b");
   const { both, neither } = pair.test.counts;
-  const rest = `${both} ${plural(both, "task")} resolved alike under both, ${neither} under neither`;
+  const rest = `${both} resolved alike under both, ${neither} under neither`;
   if (differing.length === 0) {
     return (
       <p className="aside">

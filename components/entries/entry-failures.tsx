@@ -1,9 +1,20 @@
 import { ShareBar } from "@/components/leaderboard/share-bar";
 import type { EntryStanding } from "@/lib/contract/entry-api";
 import { formatPct, plural } from "@/lib/format/numbers";
+import { failuresHref } from "@/lib/prepare/failure-view";
 
-/** What an entry fails by: distinct attempts with at least one failing case of each type. */
-export function EntryFailures({ failures }: { failures: NonNullable<EntryStanding["failures"]> }) {
+/** What an entry fails by: distinct attempts with at least one failing case of each type, which leads to these cases. */
+export function EntryFailures({
+  standing: { suite, row },
+  failures,
+}: {
+  standing: EntryStanding;
+  failures: NonNullable<EntryStanding["failures"]>;
+}) {
+  const casesHref = (type: string) =>
+    failuresHref({
+      filter: { suite: suite.slug, version: suite.version, entryKind: row?.entry.kind, entry: row?.entry.slug, type },
+    });
   const { judged, failing, types } = failures;
   if (failing === 0) {
     return (
@@ -39,7 +50,7 @@ export function EntryFailures({ failures }: { failures: NonNullable<EntryStandin
           {types.map((one) => (
             <tr key={`${one.class} ${one.type}`}>
               <th scope="row">
-                {one.title}
+                <a href={casesHref(one.type)}>{one.title}</a>
                 <small>{one.class}</small>
               </th>
               <td className="num">{one.attempts}</td>

@@ -17,19 +17,27 @@ import { EntrySubmissions } from "./entry-submissions";
 import { EntryTasks } from "./entry-tasks";
 
 /** Agent with version and effort, prompt and skill, as far as they are stated. */
-function configurationLine({ candidate }: EntryDetail): string {
+function ConfigurationLine({ candidate }: EntryDetail) {
   if (candidate.kind === "reference") return "reference patch set";
-  const agent = candidate.agent
-    ? [candidate.agent, candidate.agentVersion].filter(Boolean).join(" ")
-    : "agent not stated";
-  return [
-    agent,
-    candidate.reasoningEffort ? `effort ${candidate.reasoningEffort}` : null,
-    conditionLabels[candidate.promptCondition],
-    candidate.skill ? `skill ${candidate.skill.name}` : "no skill",
-  ]
-    .filter((part) => part !== null)
-    .join(", ");
+  const agent = [candidate.agent, candidate.agentVersion].filter(Boolean).join(" ");
+  return (
+    <>
+      {agent ? <bdi>{agent}</bdi> : "agent not stated"}
+      {candidate.reasoningEffort ? (
+        <>
+          , effort <bdi>{candidate.reasoningEffort}</bdi>
+        </>
+      ) : null}
+      , {conditionLabels[candidate.promptCondition]},{" "}
+      {candidate.skill ? (
+        <>
+          skill <bdi>{candidate.skill.name}</bdi>
+        </>
+      ) : (
+        "no skill"
+      )}
+    </>
+  );
 }
 
 function Headline({ standing }: { standing: EntryStanding }) {
@@ -156,7 +164,7 @@ function Standing({ entry, standing }: { entry: EntryDetail; standing: EntryStan
       {failures ? (
         <div className="entry-part">
           <h3>What it fails by</h3>
-          <EntryFailures failures={failures} />
+          <EntryFailures standing={standing} failures={failures} />
         </div>
       ) : null}
       <div className="entry-part">
@@ -192,7 +200,7 @@ export function EntryPage({ entry }: { entry: EntryDetail }) {
           <bdi>{candidate.model}</bdi>
         </h1>
         <p className="task-facts">
-          <bdi>{configurationLine(entry)}</bdi>
+          <ConfigurationLine {...entry} />
         </p>
         <p className="aside entry-forms">
           <a href={`/api/v1/entries/${slug}`}>JSON</a>

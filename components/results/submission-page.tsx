@@ -13,6 +13,7 @@ import {
   plural,
 } from "@/lib/format/numbers";
 import { formatDate, formatDuration, formatInstant } from "@/lib/format/times";
+import { entryHref } from "@/lib/prepare/entry-twins";
 import { categoryLabels, conditionLabels, gradingStatusLabels, tierMeanings } from "@/lib/prepare/labels";
 import { boardHrefOf, passedInterval, severalAttempts } from "@/lib/prepare/submission";
 import { taskHref, taskListHref } from "@/lib/prepare/task-list-view";
@@ -111,7 +112,9 @@ function Candidate({ submission }: { submission: SubmissionDetail }) {
       <dl className="facts">
         <dt>Model</dt>
         <dd>
-          <bdi>{candidate.model}</bdi>
+          <a href={entryHref(submission.entrySlug)} className="hit">
+            <bdi>{candidate.model}</bdi>
+          </a>
           {candidate.reasoningEffort ? `, effort ${candidate.reasoningEffort}` : ""}
         </dd>
         {candidate.kind === "model" ? (

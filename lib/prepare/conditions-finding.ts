@@ -29,7 +29,7 @@ export function conditionsSentence(differs: ConditionDifference, pairs: readonly
     .filter(({ count }) => count > 0)
     .map(
       ({ word, count }, index) =>
-        `${word}${index === 0 ? " tasks are resolved" : ""}${pairs.length === 1 ? "" : ` in ${countWord(count)}`}`,
+        `${word}${index === 0 ? " tasks are resolved" : ""}${pairs.length === 1 ? "" : ` in ${count === pairs.length ? "each" : countWord(count)}`}`,
     );
   const all = `${countWord(pairs.length)} ${plural(pairs.length, "pair")}`;
   const told =

@@ -3,16 +3,17 @@ import { capitalize, countWord, formatInterval, formatPctUnit, formatRankSet, pl
 
 const isolate = (name: string) => `\u2068${name}\u2069`;
 
-function resolvedText({ row }: EntryStanding): string {
+function resolvedText({ row, figures }: EntryStanding): string {
   if (!row) return "";
-  const { resolved, pct, total, interval } = row.resolved;
-  const share =
-    resolved === null ? `${formatPctUnit(pct)} of ${total}` : `${resolved} of ${total} ${plural(total, "task")}`;
+  const { resolved, pct, total } = row.resolved;
+  const interval = figures.find(({ key }) => key === "resolved")?.interval ?? row.resolved.interval;
+  const tasks = `${total} ${plural(total, "task")}`;
+  const repeated = resolved === null && row.tasks ? "a mean over repeated attempts" : null;
   const details = [
-    resolved === null ? null : formatPctUnit(pct),
+    resolved === null ? repeated : formatPctUnit(pct),
     interval ? `95\u202f% interval ${formatInterval(interval)}` : null,
   ].filter((part) => part !== null);
-  return `${share} resolved${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
+  return `${resolved === null ? formatPctUnit(pct) : resolved} of ${tasks} resolved${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
 }
 
 /** How many of the others are told apart from a rank set of `ranked` rows. */

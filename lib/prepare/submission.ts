@@ -1,8 +1,8 @@
 import type { SubmissionDetail } from "@/lib/contract/api";
 import { bootstrapInterval } from "@/lib/stats/bootstrap";
-import { passAtK, passHatK } from "@/lib/stats/pass-at-k";
 import { seededRandom } from "@/lib/stats/random";
 import { boardSeed } from "./board";
+import { prepareRepeats } from "./entry-repeats";
 
 /** Address of a suite's board under a submission's condition. */
 export function boardHrefOf(submission: Pick<SubmissionDetail, "suite" | "candidate">): string {
@@ -13,32 +13,39 @@ export function boardHrefOf(submission: Pick<SubmissionDetail, "suite" | "candid
   return `/?${query}`;
 }
 
+/** A submission's attempts by task. */
+function attemptsByTask({ attempts }: SubmissionDetail): Map<string, SubmissionDetail["attempts"]> {
+  const byTask = new Map<string, SubmissionDetail["attempts"]>();
+  for (const attempt of attempts) byTask.set(attempt.task, [...(byTask.get(attempt.task) ?? []), attempt]);
+  return byTask;
+}
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
 /** Bootstrap interval over tasks of `% passed`, in per cent; null without per-task data. */
 export function passedInterval(submission: SubmissionDetail): [number, number] | null {
-  const shares = submission.row.tasks?.map((task) =>
-    task.requiredTotal ? (100 * (task.requiredPassed ?? 0)) / task.requiredTotal : 0,
-  );
+  const byTask = attemptsByTask(submission);
+  const shares = submission.row.tasks?.map(({ task }) => {
+    const passed = (byTask.get(task) ?? []).map(({ grading }) =>
+      grading && grading.summary.requiredTotal > 0
+        ? (100 * grading.summary.requiredPassed) / grading.summary.requiredTotal
+        : 0,
+    );
+    return passed.length > 0 ? mean(passed) : 0;
+  });
   if (!shares || shares.length < 2) return null;
-  const mean = (sample: readonly number[]) => sample.reduce((sum, value) => sum + value, 0) / sample.length;
   return bootstrapInterval(shares, mean, seededRandom(boardSeed));
 }
 
 /**
- * Means of pass@k and pass^k over tasks, in per cent, for the largest k that every attempted task allows; null where a
- * task has a single attempt.
+ * Means of pass@k and pass^k over the suite's tasks, in per cent, for the largest k that every attempted task allows;
+ * null where a task has a single attempt.
  */
 export function severalAttempts(submission: SubmissionDetail): { k: number; passAt: number; passHat: number } | null {
-  const byTask = new Map<string, { attempts: number; passed: number }>();
-  for (const attempt of submission.attempts) {
-    const counts = byTask.get(attempt.task) ?? { attempts: 0, passed: 0 };
-    counts.attempts += 1;
-    if (attempt.grading?.summary.resolved) counts.passed += 1;
-    byTask.set(attempt.task, counts);
-  }
-  const tasks = [...byTask.values()];
-  const k = Math.min(...tasks.map((task) => task.attempts));
-  if (tasks.length === 0 || k < 2) return null;
-  const mean = (of: (attempts: number, passed: number, k: number) => number) =>
-    (100 * tasks.reduce((sum, task) => sum + of(task.attempts, task.passed, k), 0)) / tasks.length;
-  return { k, passAt: mean(passAtK), passHat: mean(passHatK) };
+  const tasks = [...attemptsByTask(submission).values()].map((attempts) => ({
+    attempts: attempts.length,
+    resolved: attempts.filter(({ grading }) => grading?.summary.resolved).length,
+  }));
+  const last = prepareRepeats(tasks, submission.row.resolved.total)?.byK.at(-1);
+  return last ? { k: last.k, passAt: last.passAt.pct, passHat: last.passHat.pct } : null;
 }
