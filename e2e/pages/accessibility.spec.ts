@@ -12,6 +12,11 @@ for (const address of [
   "/tasks?suite=infradev",
   "/tasks?suite=infradev-mini&sort=probes",
   "/tasks/infradev-mini/1.0/router-abort-leak",
+  "/failures?entryKind=reference",
+  "/failures/clusters?entryKind=reference",
+  "/entries/gpt-6-sol",
+  "/entries/reference-mutant-1",
+  "/conditions",
   "/published",
   "/docs/methodology",
   "/docs/verify",
@@ -52,6 +57,20 @@ test("axe finds nothing on a task with failures, nor after its evidence was veri
   await page.goto(`/submissions/${mutant.id}/${mutant.attempts[0]?.task}`);
   await page.getByRole("button", { name: "Verify" }).click();
   await expect(page.getByRole("status")).toHaveText(/checks/);
+  expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
+});
+
+test("axe finds nothing on a failure, nor on its log", async ({ page }) => {
+  await page.goto("/failures?entryKind=reference&type=resource");
+  await page
+    .getByRole("listitem")
+    .getByRole("link", { name: /^test_/ })
+    .first()
+    .click();
+  await expect(page.getByRole("heading", { name: "What failed" })).toBeVisible();
+  expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
+  await page.getByRole("link", { name: "Open the log at this line" }).click();
+  await expect(page.getByRole("textbox", { name: "Go to line" })).toBeVisible();
   expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
 });
 

@@ -86,7 +86,7 @@ test("a log goes to a line by its form, page by page, and has a twin", async ({ 
   await page.getByRole("textbox", { name: "Go to line" }).fill("12");
   await page.getByRole("button", { name: "Go" }).click();
   await expect(page.getByRole("row", { name: /^Line 12 / })).toHaveClass(/log-marked/);
-  await page.getByRole("link", { name: "First page" }).click();
+  await page.getByRole("link", { name: "First page" }).first().click();
   await expect(page.getByRole("row", { name: /^Line 1 / })).toBeVisible();
   await page.goto(`/logs/${grading}/${path}?line=999999`);
   await expect(page.getByText(/^There is no line/)).toBeVisible();

@@ -49,6 +49,21 @@ test("tasks sort, and one reads from its results to its tests, prompt and interf
   await expect(page.getByRole("table", { name: /^Official tests/ })).toBeVisible();
 });
 
+test("a failure reads from the list of cases to its assertion and its log", async ({ page }) => {
+  await page.goto("/failures?entryKind=reference&class=behavioral");
+  await page
+    .getByRole("listitem")
+    .getByRole("link", { name: /^test_/ })
+    .first()
+    .click();
+  for (const name of ["What failed", "Class and type", "Log", "Patch", "Ranks over time", "This test for every entry"])
+    await expect(page.getByRole("heading", { name, exact: true })).toBeVisible();
+  expect(await page.evaluate(widthOverflow)).toBeLessThanOrEqual(0);
+  await page.getByRole("link", { name: "Open the log at this line" }).click();
+  await expect(page.getByRole("row", { name: /^Line \d+ / }).first()).toBeVisible();
+  expect(await page.evaluate(widthOverflow)).toBeLessThanOrEqual(0);
+});
+
 test("the export menu opens, and its CSV holds the rows of the view", async ({ page }) => {
   await page.goto("/?sort=cost");
   const link = page.getByRole("link", { name: "CSV", exact: true });
@@ -75,6 +90,8 @@ test("nothing sticks out of the page", async ({ page, site }) => {
     "/tasks",
     "/tasks?suite=infradev",
     "/tasks/infradev-mini/1.0/router-abort-leak",
+    "/failures?entryKind=reference",
+    "/failures/clusters?entryKind=reference",
     "/published",
     "/docs/methodology",
     "/docs/verify",
