@@ -5,7 +5,16 @@ import { publicText, respond } from "@/lib/server/http";
 import { getBoard, listSuites } from "@/lib/server/readers";
 import { siteUrl } from "@/lib/server/site-url";
 
-const documents = ["/tasks", "/conditions", "/published", "/docs/methodology", "/docs/verify", "/docs/api"];
+const documents = [
+  "/tasks",
+  "/failures",
+  "/failures/clusters",
+  "/conditions",
+  "/published",
+  "/docs/methodology",
+  "/docs/verify",
+  "/docs/api",
+];
 
 /** The sitemap protocol's bound. */
 const mostAddresses = 50_000;
