@@ -96,8 +96,8 @@ export type EvidenceKind = (typeof evidenceKinds)[number];
 
 /**
  * How far a rule's word goes. `certain`: a fact of the record decides (status, active check). `likely`: the exception's
- * class, or a sentence that a framework writes in this form. `weak`: words that people choose freely (a message's, a
- * function's name), the test's declared property, or the absence of any sign. `none`: nothing decides.
+ * class, a sentence that a framework writes in this form, or the property that an asserting test declares. `weak`: words
+ * that people choose freely (a message's, a function's name), or no sign at all. `none`: nothing decides.
  */
 export const confidences = ["certain", "likely", "weak", "none"] as const;
 export type Confidence = (typeof confidences)[number];

@@ -7,6 +7,7 @@ import { InfraDevError } from "@/lib/contract/errors";
 import { addAccountCommands } from "./account-commands";
 import { command, table } from "./command-line";
 import { addVendorKey, endLease, mintToken, revoke, revokeSigningKey, trust } from "./hosts";
+import { describeRelabelling, relabel } from "./relabel";
 import {
   cancel,
   createPatchSubmission,
@@ -195,6 +196,12 @@ command(grading, "invalidate <id>", "take a grading out of the scoring", async (
   await invalidate(context, id, String(options["reason"]));
   return { json: { id, invalidated: true }, text: `grading ${id} no longer counts` };
 }).requiredOption("--reason <text>", "kept in the log");
+
+command(program, "relabel", "label every kept failure by the rules in force", async (context, _args, options) => {
+  const report = await relabel(context, { dryRun: options["dryRun"] === true });
+  const { summary, header, rows } = describeRelabelling(report);
+  return { json: report, text: `${table(header, rows)}\n${summary}` };
+}).option("--dry-run", "say what would change and write nothing");
 
 const lease = program.command("lease").description("Leases");
 command(lease, "list", "list active leases", async (context, _args, options) => {
