@@ -218,7 +218,9 @@ describe("a reported entry", () => {
 describe("what is kept", () => {
   it("is told by every suite that the entry stands on; what is not there, by the suites", async () => {
     await entryOf("synthetic-alpha");
-    expect(vi.mocked(cacheTag).mock.calls.flat()).toEqual(expect.arrayContaining(["suites", "board:synthetic"]));
+    expect(vi.mocked(cacheTag).mock.calls.flat()).toEqual(
+      expect.arrayContaining(["suites", "labels", "board:synthetic"]),
+    );
     vi.mocked(cacheTag).mockClear();
     expect(await getEntry("not-there-yet")).toBeNull();
     expect(vi.mocked(cacheTag).mock.calls.flat()).toContain("suites");

@@ -17,8 +17,8 @@ export async function getEntry(slug: string): Promise<EntryDetail | null> {
 
 async function cachedEntry(slug: string): Promise<EntryDetail | null> {
   "use cache";
-  // A first submission on another suite, and a withdrawal, tell the suites.
-  cacheTag(cacheTags.everything, cacheTags.suites);
+  // A first submission on another suite, and a withdrawal, tell the suites; a label changes what it fails by.
+  cacheTag(cacheTags.everything, cacheTags.suites, cacheTags.labels);
   cacheLife("hours");
   const facts = await findEntryFacts(getDatabase().db, slug);
   if (!facts) return null;
