@@ -21,7 +21,8 @@ export default async function Page() {
       <div className="page-head">
         <h1>Published figures</h1>
         <p className="lead">
-          As printed in their publication, digit for digit. What a copy lacks is named, never guessed.
+          As printed in their publication, digit for digit. What a copy lacks is named, never guessed. Each table’s own
+          page sets it beside what our gradings give of the same kind.
         </p>
       </div>
       {publications.length === 0 ? <p className="empty">No publication’s figures stand here yet.</p> : null}

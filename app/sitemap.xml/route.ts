@@ -1,8 +1,9 @@
 import { connection } from "next/server";
 import { xmlText } from "@/lib/format/xml";
 import { defaultView, viewHref } from "@/lib/prepare/board-view";
+import { searchedDocuments } from "@/lib/prepare/documents";
 import { publicText, respond } from "@/lib/server/http";
-import { getBoard, listSuites } from "@/lib/server/readers";
+import { getBoard, listPublished, listSuites } from "@/lib/server/readers";
 import { siteUrl } from "@/lib/server/site-url";
 
 const documents = [
@@ -10,10 +11,8 @@ const documents = [
   "/failures",
   "/failures/clusters",
   "/conditions",
-  "/published",
-  "/docs/methodology",
-  "/docs/verify",
-  "/docs/api",
+  "/docs",
+  ...searchedDocuments.map(({ href }) => href),
 ];
 
 /** The sitemap protocol's bound. */
@@ -48,7 +47,8 @@ async function addresses(): Promise<string[]> {
       ];
     }),
   );
-  return [...new Set(["/", ...documents, ...found.flat()])].slice(0, mostAddresses);
+  const printed = (await listPublished()).flatMap(({ tables }) => tables.map(({ key }) => `/published/${key}`));
+  return [...new Set(["/", ...documents, ...printed, ...found.flat()])].slice(0, mostAddresses);
 }
 
 export async function GET(request: Request): Promise<Response> {

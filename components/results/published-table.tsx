@@ -24,12 +24,24 @@ function isGrid(table: PublishedTableModel): boolean {
   return table.rows.every((row) => table.columns.every(({ key, unit }) => row.cells[key]?.unit === unit));
 }
 
-/** Figures as published, with what the copy lacks said under them. `names` spells out the keys of what is missing. */
-export function PublishedTable({ table, names }: { table: PublishedTableModel; names: ReadonlyMap<string, string> }) {
+interface Props {
+  table: PublishedTableModel;
+  /** Spells out the keys of what is missing. */
+  names: ReadonlyMap<string, string>;
+  /** Whether the page is this table's own, so that its head names it. */
+  alone?: boolean;
+}
+
+/** Figures as published, with what the copy lacks said under them. */
+export function PublishedTable({ table, names, alone = false }: Props) {
   const heading = `${publishedTableNumber(table.key)}. ${table.title}`;
   return (
     <section className="published" id={table.key}>
-      <h2>{heading}</h2>
+      {alone ? null : (
+        <h2>
+          <a href={`/published/${table.key}`}>{heading}</a>
+        </h2>
+      )}
       {table.note ? <p className="aside">{sentences(table.note)}</p> : null}
       {isGrid(table) ? (
         <ScrollRegion label={heading}>
