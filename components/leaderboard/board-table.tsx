@@ -173,9 +173,15 @@ function Row(props: { table: Props; shown: ShownColumns; row: BoardRow; rowIndex
           </small>
         ) : null}
       </Cell>
-      {has("interval") ? (
+      {has("interval") || has("tasks") ? (
         <Cell label="95 % interval" className="bar">
-          {share ? <ShareBar share={share} official={behind} /> : missingValue}
+          {has("interval") && share ? <ShareBar share={share} official={behind} /> : null}
+          {has("interval") && !share ? missingValue : null}
+          {has("tasks") ? (
+            <div className={row.tasks ? "tasks" : "tasks counted"}>
+              <TaskStrip row={row} href={submission} />
+            </div>
+          ) : null}
         </Cell>
       ) : null}
       {both ? <WithProbes row={row} both={both.get(row.entry.slug)} /> : null}
@@ -184,11 +190,6 @@ function Row(props: { table: Props; shown: ShownColumns; row: BoardRow; rowIndex
           <ShareCell column={column} row={row} />
         </Cell>
       ))}
-      {has("tasks") ? (
-        <Cell label="Tasks" className={row.tasks ? "tasks" : "tasks counted"}>
-          <TaskStrip row={row} href={submission} />
-        </Cell>
-      ) : null}
       {figures.map((column) => (
         <Cell
           key={column.key}
@@ -270,14 +271,22 @@ function Head({ table, shown }: { table: Props; shown: ShownColumns }) {
           className="hero"
           meaning={both ? officialMeaning : resolvedColumn.meaning}
         />
-        {has("interval") ? (
+        {has("interval") || has("tasks") ? (
           <th {...role.columnheader} scope="col" className="bar">
-            <span className="axis" aria-hidden="true">
-              <span>0</span>
-              <span>50</span>
-              <span>100</span>
-            </span>
-            <span className="sr-only">Resolved as a bar, with 95 % interval</span>
+            {has("interval") ? (
+              <>
+                <span className="axis" aria-hidden="true">
+                  <span>0</span>
+                  <span>50</span>
+                  <span>100</span>
+                </span>
+                <span className="sr-only">
+                  Resolved as a bar, with 95 % interval{has("tasks") ? "; below it the tasks by category" : ""}
+                </span>
+              </>
+            ) : (
+              "Tasks by category"
+            )}
           </th>
         ) : null}
         {both ? (
@@ -301,11 +310,6 @@ function Head({ table, shown }: { table: Props; shown: ShownColumns }) {
             meaning={column.meaning}
           />
         ))}
-        {has("tasks") ? (
-          <th {...role.columnheader} scope="col" className="tasks">
-            Tasks by category
-          </th>
-        ) : null}
         {figures.map((column) => (
           <SortHeader
             key={column.key}
@@ -347,20 +351,22 @@ export function BoardTable(props: Props) {
   const { rows, caption, part } = props;
   const shown = shownColumns(props);
   return (
-    <table {...role.table} className="board" aria-rowcount={(part?.total ?? rows.length) + 1}>
-      <caption className="sr-only">{caption}</caption>
-      <Head table={props} shown={shown} />
-      <tbody {...role.rowgroup}>
-        {rows.map((row, index) => (
-          <Row
-            key={row.submissionId}
-            table={props}
-            shown={shown}
-            row={row}
-            rowIndex={part ? part.first + index + 1 : undefined}
-          />
-        ))}
-      </tbody>
-    </table>
+    <div className="board-frame">
+      <table {...role.table} className="board" aria-rowcount={(part?.total ?? rows.length) + 1}>
+        <caption className="sr-only">{caption}</caption>
+        <Head table={props} shown={shown} />
+        <tbody {...role.rowgroup}>
+          {rows.map((row, index) => (
+            <Row
+              key={row.submissionId}
+              table={props}
+              shown={shown}
+              row={row}
+              rowIndex={part ? part.first + index + 1 : undefined}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -55,6 +55,48 @@ function VerdictStrip({ groups }: { groups: Groups }) {
   );
 }
 
+/** More tasks than this have no cell each: a strip would be finer than a screen. */
+const mostCells = 90;
+const sharesWidth = 232;
+
+/** How much of each category got which verdict, for suites of too many tasks. */
+function VerdictShares({ groups }: { groups: Groups }) {
+  const tasks = groups.reduce((sum, { cells }) => sum + cells.length, 0);
+  const unit = (sharesWidth - categoryGap * (groups.length - 1)) / Math.max(1, tasks);
+  let x = 0;
+  const parts = groups.flatMap(({ category, cells }, index) => {
+    if (index > 0) x += categoryGap;
+    return verdictOrder.flatMap((verdict) => {
+      const width = cells.filter((cell) => cell.verdict === verdict).length * unit;
+      const part = { key: `${category} ${verdict}`, verdict, x, width };
+      x += width;
+      return width > 0 ? [part] : [];
+    });
+  });
+  return (
+    <svg
+      className="strip"
+      width={sharesWidth}
+      height={height}
+      viewBox={`0 0 ${sharesWidth} ${height}`}
+      role="img"
+      aria-label={groups.map((group) => cellsInWords(group.category, group.cells)).join("; ")}
+    >
+      {parts.map((part) => (
+        <path
+          key={part.key}
+          className={`cell-${part.verdict}`}
+          d={cellPath(
+            part.verdict,
+            Math.round(part.x),
+            Math.max(2, Math.round(part.x + part.width) - Math.round(part.x)),
+          )}
+        />
+      ))}
+    </svg>
+  );
+}
+
 /** Counts per category as hatched bars: how many, not which. */
 function CountStrip({ row }: { row: BoardRow }) {
   const shares = row.byCategory.filter(({ share }) => share.resolved !== null);
@@ -106,6 +148,13 @@ export function TaskStrip({ row, href }: { row: BoardRow; href: string }) {
   const groups = row.byCategory
     .map(({ category }) => ({ category, cells: tasks.filter((cell) => cell.category === category) }))
     .filter((group) => group.cells.length > 0);
+  if (tasks.length > mostCells) {
+    return (
+      <a href={href} className="strip-link">
+        <VerdictShares groups={groups} />
+      </a>
+    );
+  }
   const verdicts = groups.flatMap(({ cells }) => cells.map(({ verdict }) => verdictOrder.indexOf(verdict)));
   return (
     <a href={href} className="strip-link" data-strip={verdicts.join("")}>

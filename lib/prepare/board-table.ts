@@ -1,4 +1,5 @@
 import type { Board, BoardAnswer, BoardRow } from "@/lib/contract/api";
+import { boardColumns } from "@/lib/contract/vocabulary";
 import { formatNumber, formatRankSet } from "@/lib/format/numbers";
 import { csvText, markdownRow, markdownText } from "@/lib/format/tables";
 import { formatDay } from "@/lib/format/times";
@@ -6,7 +7,7 @@ import { type BoardColumn, categoryColumns, columnsOf, figureColumns, resolvedCo
 import { filterQuery } from "./board-filters";
 import { matrixChoice, prepareMatrix } from "./board-matrix";
 import { prepareShown, type ShownBoard } from "./board-shown";
-import type { BoardView } from "./board-view";
+import { type BoardView, defaultColumns } from "./board-view";
 import { preparePareto } from "./pareto";
 
 type Value = string | number | null;
@@ -91,8 +92,11 @@ const provenance = [
   plain("submission", "Submission", "Id of the submission.", (row) => row.submissionId),
 ] as const;
 
+/** The columns that a reader chose; every column where the reader did not. */
+const dataColumns = ({ columns }: BoardView) => (columns.join() === defaultColumns.join() ? boardColumns : columns);
+
 function tableColumns(board: Board, view: BoardView): TableColumn[] {
-  const isChosen = ({ key }: BoardColumn) => view.columns.some((chosen) => chosen === key);
+  const isChosen = ({ key }: BoardColumn) => dataColumns(view).some((chosen) => chosen === key);
   return [
     ...identity,
     figure(resolvedColumn),
@@ -171,10 +175,10 @@ export function boardMarkdown(board: Board, view: BoardView): string {
   const rows = [...shown.rows, ...shown.board.references];
   const official = view.tests === "official";
   const bySlug = new Map([...board.rows, ...board.references].map((row) => [row.entry.slug, row]));
-  const chosen = view.columns.filter((key) => !official || key !== "official");
+  const chosen = dataColumns(view).filter((key) => !official || key !== "official");
   const figures: BoardColumn[] = [
     resolvedColumn,
-    ...categoryColumns(board.suite).filter(({ key }) => view.columns.some((column) => column === key)),
+    ...categoryColumns(board.suite).filter(({ key }) => chosen.some((column) => column === key)),
     ...columnsOf(rows, chosen).shown,
   ].filter((column) => rows.some((row) => column.value(row) !== null));
   const withProbes = (row: BoardRow) => {

@@ -64,8 +64,10 @@ export interface BoardView {
   page: number;
 }
 
-/** Every column but the date, which stands under the evidence. */
-export const defaultColumns: readonly BoardColumnKey[] = boardColumns.filter((key) => key !== "date");
+/** All but two: the date stands under the evidence, and the official share behind the bar. */
+export const defaultColumns: readonly BoardColumnKey[] = boardColumns.filter(
+  (key) => key !== "date" && key !== "official",
+);
 
 export const defaultView: BoardView = {
   suite: null,

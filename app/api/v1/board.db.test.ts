@@ -139,7 +139,7 @@ describe.each(views)("%s", (_name, query) => {
         expect(cells.get(column.label)).toBe(formatNumber(cellOf(line, `${column.key}_pct`), 1));
         expect(cellOf(line, `${column.key}_pct`)).toBe(figureOf(row, column.key));
       }
-      for (const column of columnsOf(isReference ? board.references : board.rows).shown) {
+      for (const column of columnsOf(isReference ? board.references : board.rows, view.columns).shown) {
         const label = column.unit ? `${column.label}, ${column.unit}` : column.label;
         const key = header.find((name) => name === column.key || name.startsWith(`${column.key}_`)) ?? "";
         expect(cells.get(label)).toBe(formatNumber(cellOf(line, key), column.decimals));
