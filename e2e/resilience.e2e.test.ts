@@ -1,24 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDatabase, type DatabaseHandle } from "../db/client";
-import { type EmbeddedServer, freePort, startEmbedded } from "../db/embedded";
-import { migrateDatabase } from "../db/migrate";
-import { seedDatabase } from "../db/seed/seed";
-import {
-  buildSite,
-  copyBuild,
-  type Program,
-  removeBuildCopy,
-  repositoryRoot,
-  runCommand,
-  type Site,
-  startProgram,
-  startSite,
-} from "./stack";
+import { startEmbedded } from "../db/embedded";
+import { type Program, repositoryRoot, startSite } from "./stack";
+import { attachRunner, importSuite, mintToken, type System, startSystem, stopSystem, submitGold } from "./system";
 
 /** Kills of each program; the long form raises it. */
 const kills = Number(process.env["INFRADEV_KILLS"] ?? 2);
@@ -26,69 +12,12 @@ const seed = Number(process.env["INFRADEV_SEED"] ?? Date.now() % 1_000_000);
 console.log(`resilience: seed ${seed} (INFRADEV_SEED repeats it), ${kills} kills of each program`);
 const random = generator(seed);
 
-const dataDir = mkdtempSync(join(tmpdir(), "infradev-resilience-"));
-const logs = join(dataDir, "logs");
-const tsx = [process.execPath, "--import", "tsx"];
-const runner = [...tsx, join(repositoryRoot, "runner/cli.ts")];
-let server: EmbeddedServer;
-let database: DatabaseHandle;
-let site: Site;
-let port: number;
-let distDir: string;
-
-const env = () => ({ DATABASE_URL: server.url, INFRADEV_DATA_DIR: dataDir });
-const admin = (...args: string[]) =>
-  runCommand(
-    args.slice(0, 2).join(" "),
-    [
-      process.execPath,
-      "--conditions=react-server",
-      "--import",
-      "tsx",
-      join(repositoryRoot, "lib/server/admin/cli.ts"),
-      ...args,
-      "--json",
-    ],
-    env(),
-    join(logs, "admin.log"),
-  );
-
+let system: System;
 beforeAll(async () => {
-  mkdirSync(logs, { recursive: true });
-  server = await startEmbedded({ dataDir });
-  await migrateDatabase(server.url);
-  await seedDatabase(server.url);
-  const pack = join(dataDir, "suite.json");
-  await runCommand(
-    "suite pack",
-    [...runner, "suite", "pack", join(repositoryRoot, "runner/suites/infradev-mini"), "--out", pack],
-    env(),
-    join(logs, "pack.log"),
-  );
-  await admin("suite", "import", pack);
-  await buildSite({ databaseUrl: server.url, dataDir });
-  distDir = await copyBuild();
-  port = await freePort();
-  site = await startSite({ databaseUrl: server.url, dataDir, port, distDir });
-  database = createDatabase(server.url, { max: 2 });
+  system = await startSystem("resilience");
+  await importSuite(system, join(repositoryRoot, "runner/suites/infradev-mini"));
 });
-
-afterAll(async () => {
-  await database.close();
-  await site.stop();
-  await server.stop();
-  removeBuildCopy(distDir);
-  rmSync(dataDir, { recursive: true, force: true });
-});
-
-async function submitGold(): Promise<string> {
-  const { submissions } = JSON.parse(
-    await admin("submission", "create", "--suite", "infradev-mini", "--reference", "gold"),
-  ) as {
-    submissions: { id: string }[];
-  };
-  return submissions[0]?.id ?? "";
-}
+afterAll(() => stopSystem(system));
 
 let token: string | null = null;
 /** What the attached runner said since the last look; it says what it does before it does it. */
@@ -96,25 +25,8 @@ const said: string[] = [];
 const heard = (what: RegExp) => async () => said.splice(0).some((line) => what.test(line));
 async function attach(): Promise<Program> {
   said.length = 0;
-  token ??= (JSON.parse(await admin("token", "mint", "--trusted")) as { token: string }).token;
-  return startProgram({
-    command: [
-      ...runner,
-      "attach",
-      "--server",
-      site.url,
-      "--token",
-      token,
-      "--name",
-      "test host",
-      "--data",
-      join(dataDir, "runner"),
-      "--drain",
-    ],
-    env: { INFRADEV_DATA_DIR: dataDir },
-    logFile: join(logs, "runner.log"),
-    onLine: (line) => said.push(line),
-  });
+  token ??= await mintToken(system);
+  return attachRunner(system, token, (line) => said.push(line));
 }
 
 async function until(what: string, holds: () => Promise<boolean>, seconds = 120): Promise<void> {
@@ -127,7 +39,7 @@ async function until(what: string, holds: () => Promise<boolean>, seconds = 120)
 
 /** Each attempt was graded and counts once, the summaries are what the outcomes give, and nothing is left in the queue. */
 async function expectWhole(submissionId: string): Promise<void> {
-  const { sql } = database;
+  const { sql } = system.database;
   const attempts = await sql`
     select attempt.id, count(grading.id) filter (where not grading.late) as on_time, summary.resolved,
            (select count(*) from outcome where outcome.grading_id = summary.grading_id)::int as outcomes,
@@ -162,7 +74,7 @@ async function throughKills(
   finish: () => Promise<void>,
 ): Promise<void> {
   for (let left = kills; left > 0; left -= killsPerSubmission) {
-    const submission = await submitGold();
+    const submission = await submitGold(system, "infradev-mini");
     for (let kill = 0; kill < Math.min(left, killsPerSubmission); kill++) await killOnce(submission);
     await finish();
     await expectWhole(submission);
@@ -204,21 +116,22 @@ describe("after a kill the work goes on, nothing is counted twice or lost", {
 
   it("the site, while it ingests", () =>
     whileDelivering(async () => {
-      await site.stop("SIGKILL");
-      site = await startSite({ databaseUrl: server.url, dataDir, port, distDir });
+      await system.site.stop("SIGKILL");
+      const { server, dataDir, place } = system;
+      system.site = await startSite({ databaseUrl: server.url, dataDir, ...place });
     }));
 
   it("Postgres, while it commits", () =>
     whileDelivering(async () => {
-      process.kill(server.pid, "SIGKILL");
-      server = await startEmbedded({ dataDir });
+      process.kill(system.server.pid, "SIGKILL");
+      system.server = await startEmbedded({ dataDir: system.dataDir });
     }));
 });
 
 /** Processes of gradings under this test's folder. */
 function sandboxes(): string[] {
   const listed = execFileSync("ps", ["-eo", "args"], { encoding: "utf8" });
-  return listed.split("\n").filter((line) => line.includes(dataDir) && /bwrap|infradev_launch/.test(line));
+  return listed.split("\n").filter((line) => line.includes(system.dataDir) && /bwrap|infradev_launch/.test(line));
 }
 
 /** mulberry32: a small seeded generator of numbers in [0, 1). */

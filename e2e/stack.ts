@@ -261,8 +261,9 @@ export async function startSite(options: {
       process.execPath,
       join(repositoryRoot, "node_modules/next/dist/bin/next"),
       "start",
+      // Told an address of the loopback instead, Next takes its own rewrites for another host's and asks itself over HTTP.
       "-H",
-      "127.0.0.1",
+      "localhost",
       "-p",
       String(options.port),
     ],
@@ -272,6 +273,8 @@ export async function startSite(options: {
       PORT: String(options.port),
       NODE_ENV: "production",
       NEXT_TELEMETRY_DISABLED: "1",
+      // `localhost` is then 127.0.0.1, whatever this machine's list of hosts says first.
+      NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --dns-result-order=ipv4first`.trim(),
       ...(options.distDir ? { NEXT_DIST_DIR: options.distDir } : {}),
     },
     logFile,
