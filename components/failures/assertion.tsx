@@ -1,4 +1,5 @@
 import type { FailureDetailAnswer, FailureLabel } from "@/lib/contract/failures-api";
+import { visibleText } from "@/lib/format/visible-text";
 import { comparisonOf, markedText } from "@/lib/prepare/failure-page";
 
 /** The two values that were compared, one below the other so that long ones stay comparable. */
@@ -20,7 +21,7 @@ function Compared({ message }: { message: string }) {
             ) : null}
           </dt>
           <dd>
-            <code>{value}</code>
+            <code>{visibleText(value)}</code>
           </dd>
         </div>
       ))}
@@ -49,9 +50,9 @@ export function Assertion({ answer }: { answer: FailureDetailAnswer }) {
             {type.marked ? <mark>{type.marked}</mark> : null}
             {type.after}
             {failure.exceptionType && message ? ": " : ""}
-            {text.before}
-            {text.marked ? <mark>{text.marked}</mark> : null}
-            {text.after}
+            {visibleText(text.before)}
+            {text.marked ? <mark>{visibleText(text.marked)}</mark> : null}
+            {visibleText(text.after)}
           </pre>
         </div>
       ) : failure.test.hidden ? null : (

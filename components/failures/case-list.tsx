@@ -1,5 +1,6 @@
 import { OutcomeStatusText } from "@/components/results/outcome-status";
 import type { FailureRow } from "@/lib/contract/failures-api";
+import { visibleText } from "@/lib/format/visible-text";
 import { splitTestId } from "@/lib/prepare/attempt";
 import { failureHref } from "@/lib/prepare/failure-page";
 
@@ -19,7 +20,7 @@ export function CaseList({ rows, first }: { rows: readonly FailureRow[]; first: 
               <code>
                 {row.exceptionType}
                 {row.exceptionType && row.line ? ": " : ""}
-                {row.line}
+                {visibleText(row.line ?? "")}
               </code>
             </p>
           ) : row.test.hidden ? (

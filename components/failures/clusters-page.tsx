@@ -2,6 +2,7 @@ import { OutcomeStatusText } from "@/components/results/outcome-status";
 import { Crumbs } from "@/components/ui/crumbs";
 import type { FailureCluster, FailureClusterList, FailureOverview } from "@/lib/contract/failures-api";
 import { formatNumber, plural } from "@/lib/format/numbers";
+import { visibleText } from "@/lib/format/visible-text";
 import { splitTestId } from "@/lib/prepare/attempt";
 import { failureHref } from "@/lib/prepare/failure-page";
 import { type FailureView, failureFilterQuery, failuresHref, withFilter } from "@/lib/prepare/failure-view";
@@ -22,7 +23,7 @@ function Cluster({ cluster, view }: { cluster: FailureCluster; view: FailureView
       <p className="case-line cluster-line">
         <code>
           {cluster.exceptionType ?? statusLabels[cluster.status]}
-          {example.line ? `: ${example.line}` : ""}
+          {example.line ? `: ${visibleText(example.line)}` : ""}
         </code>
       </p>
       <p className="failure-facts">
@@ -49,7 +50,7 @@ function Cluster({ cluster, view }: { cluster: FailureCluster; view: FailureView
                 {one.exceptionType ?? statusLabels[one.status]}
                 {one.line ? (
                   <>
-                    , <code>{one.line}</code>
+                    , <code>{visibleText(one.line)}</code>
                   </>
                 ) : null}
               </li>

@@ -1,6 +1,8 @@
 import { ScrollRegion } from "@/components/ui/scroll-region";
 import type { FailureDetailAnswer, FailureLabel } from "@/lib/contract/failures-api";
 import { formatInstant } from "@/lib/format/times";
+import { visibleText } from "@/lib/format/visible-text";
+import { failuresHref } from "@/lib/prepare/failure-view";
 
 const fieldLabels: Record<NonNullable<FailureLabel["evidence"]>["field"], string> = {
   status: "the outcome",
@@ -51,6 +53,9 @@ export function LabelHistory({ answer }: { answer: FailureDetailAnswer }) {
       <p className="label-line">
         <strong>{label.class === label.type ? label.type : `${label.class}: ${label.type}`}</strong>
         {label.tags.length > 0 ? <span className="count">{label.tags.join(", ")}</span> : null}
+        <a href={`${failuresHref({ filter: { class: label.class, type: label.type } })}#cases`}>
+          Other cases of this type
+        </a>
       </p>
       <dl className="facts">
         <dt>Given by</dt>
@@ -70,7 +75,7 @@ export function LabelHistory({ answer }: { answer: FailureDetailAnswer }) {
               {fieldLabels[label.evidence.field]}
               {read ? (
                 <>
-                  : <mark>{read}</mark>
+                  : <mark>{visibleText(read)}</mark>
                 </>
               ) : null}
             </dd>

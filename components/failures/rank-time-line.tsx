@@ -3,6 +3,7 @@ import { ScrollRegion } from "@/components/ui/scroll-region";
 import type { FailureDetailAnswer } from "@/lib/contract/failures-api";
 import { missingValue } from "@/lib/format/numbers";
 import { formatDuration } from "@/lib/format/times";
+import { visibleText } from "@/lib/format/visible-text";
 import { type FailureBackground, type TimeLine, type TimeLineBar, timeLinesOf } from "@/lib/prepare/failure-page";
 import { statusLabels } from "@/lib/prepare/labels";
 import { logHref } from "@/lib/prepare/log-view";
@@ -174,7 +175,7 @@ export function RankTimeLines({ answer, background }: { answer: FailureDetailAns
                 Ranks {one.ranks.join(", ")}: {one.exceptionType ?? statusLabels[one.status]}
                 {one.line ? (
                   <>
-                    , <code>{one.line}</code>
+                    , <code>{visibleText(one.line)}</code>
                   </>
                 ) : null}
               </li>

@@ -1,4 +1,5 @@
 import type { Chunk } from "parse-diff";
+import { visibleText } from "@/lib/format/visible-text";
 
 /** Where a chunk stands on the page of its whole patch: places of the file and of the chunk in it. */
 export const chunkAnchor = (file: number, chunk: number) => `hunk-${file + 1}-${chunk + 1}`;
@@ -42,7 +43,7 @@ export function DiffChunk({
               </td>
               <td className="diff-number">{newLine ?? ""}</td>
               <td className="diff-sign">{sign}</td>
-              <td className="diff-text">{change.content.slice(1)}</td>
+              <td className="diff-text">{visibleText(change.content.slice(1))}</td>
             </tr>
           );
         })}

@@ -1,5 +1,6 @@
 import type { FailureDetail } from "@/lib/contract/result";
 import { plural } from "@/lib/format/numbers";
+import { visibleText } from "@/lib/format/visible-text";
 import { evidenceLabels } from "@/lib/prepare/labels";
 import { logHref } from "@/lib/prepare/log-view";
 
@@ -28,7 +29,7 @@ export function FailureEvidence({
           </figcaption>
           {evidence.excerpt === "" ? null : (
             <div className="message">
-              <pre>{evidence.excerpt}</pre>
+              <pre>{visibleText(evidence.excerpt)}</pre>
             </div>
           )}
         </figure>

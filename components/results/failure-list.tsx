@@ -2,6 +2,7 @@ import { LongText } from "@/components/ui/long-text";
 import type { AttemptDetail } from "@/lib/contract/api";
 import type { Frame, RankOutcome } from "@/lib/contract/result";
 import { plural } from "@/lib/format/numbers";
+import { visibleText } from "@/lib/format/visible-text";
 import { evidenceOf, failureAnchor, failuresOf, framesOf, type ShownFailure, splitTestId } from "@/lib/prepare/attempt";
 import { failureHref } from "@/lib/prepare/failure-page";
 import { propertyLabels, statusLabels } from "@/lib/prepare/labels";
@@ -26,7 +27,7 @@ function FrameLine({ frame }: { frame: Frame }) {
         </code>{" "}
         in <code>{frame.function}</code>
       </span>
-      {frame.code ? <code className="frame-code">{frame.code.trim()}</code> : null}
+      {frame.code ? <code className="frame-code">{visibleText(frame.code.trim())}</code> : null}
     </li>
   );
 }

@@ -1,10 +1,11 @@
 import { plural } from "@/lib/format/numbers";
+import { visibleText } from "@/lib/format/visible-text";
 
 const lineLimit = 24;
 
 /** Text as it came, its first lines shown and the rest one click away. */
 export function LongText({ text }: { text: string }) {
-  const lines = text.split("\n");
+  const lines = visibleText(text).split("\n");
   const rest = lines.slice(lineLimit);
   return (
     <div className="message">

@@ -10,7 +10,7 @@ export function failureHref({ grading, test }: { grading: string; test: number }
 /** Two values that an assertion compared, as its message prints them. */
 export interface Comparison {
   sides: readonly [first: readonly [label: string, value: string], second: readonly [label: string, value: string]];
-  /** What was asserted between them; null where the message names expected and actual itself. */
+  /** What was asserted between them; null where the message names the two itself. */
   operator: string | null;
 }
 
@@ -62,7 +62,7 @@ export function comparisonOf(message: string): Comparison | null {
   const limit = /^(.{1,80}?): (\S+ \S+) exceeds the limit of (\S+ \S+)/.exec(lines[0] ?? "");
   if (limit)
     return {
-      operator: "<=",
+      operator: null,
       sides: [
         [`${limit[1]}, measured`, limit[2] as string],
         ["Limit", limit[3] as string],

@@ -1,5 +1,6 @@
 import "server-only";
 import Anser from "anser";
+import { visibleText } from "@/lib/format/visible-text";
 
 /** A piece of a line with the classes that dress it; never markup, style or address. */
 export interface StyledPiece {
@@ -9,22 +10,7 @@ export interface StyledPiece {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
 const colourSequence = /\u001b\[[\d;]*m/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
-const controls = /[\u0000-\u0008\u000a-\u001f\u007f]/g;
-/** Characters that are not seen and change what is: C1 controls, directions, joiners, tags, other line ends. */
-const invisible =
-  /[\u0080-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 const shownControls = /([\u2400-\u241f\u2421]|<U\+[0-9A-F]{4,6}>)/;
-
-/** Every character that a terminal or a browser would act on, written as a sign. A tab stays one. */
-export function showControls(text: string): string {
-  return text
-    .replaceAll(controls, (sign) => (sign === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + sign.charCodeAt(0))))
-    .replaceAll(
-      invisible,
-      (sign) => `<U+${(sign.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0")}>`,
-    );
-}
 
 const colours = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 const decorations = new Map([
@@ -52,7 +38,7 @@ export function styledLine(text: string): StyledPiece[] {
 
 function dressedText(text: string): { source: string; dressed: string[] }[] {
   const sequences = text.match(colourSequence) ?? [];
-  const plain = text.split(colourSequence).map(showControls);
+  const plain = text.split(colourSequence).map(visibleText);
   if (sequences.length === 0) return plain.map((source) => ({ source, dressed: [] }));
   const safe = plain.map((part, index) => part + (sequences[index] ?? "")).join("");
   return Anser.ansiToJson(safe, { json: true, use_classes: true, remove_empty: true }).map((piece) => {
