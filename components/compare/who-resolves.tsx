@@ -87,7 +87,7 @@ export function WhoResolves({ comparison, suite }: { comparison: Comparison; sui
   return (
     <section aria-labelledby="who">
       <h2 id="who">Who resolves what</h2>
-      <div className="two">
+      <div className="two who-resolves">
         {counts ? <FourFold counts={counts} often={test.method === "sign-flip"} /> : null}
         {strata && strata.length > 0 ? <Strata strata={strata} /> : null}
         <div>

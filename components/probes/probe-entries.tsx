@@ -43,7 +43,7 @@ function Row({ row, ranked }: { row: ProbedRow; ranked: boolean }) {
     <tr>
       <th scope="row">
         <a href={`/submissions/${row.submissionId}`}>
-          <bdi>{row.entry.model}</bdi>
+          <bdi>{ranked ? row.entry.model : row.entry.model.replace(/^reference:\s*/, "")}</bdi>
         </a>
         <small>
           <bdi>{entryLine(row)}</bdi>

@@ -77,7 +77,7 @@ export function ProbeTasks({ answer }: { answer: ProbesAnswer }) {
                       ? "none"
                       : task.properties
                           .map(({ property, attempts }) => `${propertyLabels[property]} (${attempts})`)
-                          .join(", ")}
+                          .join("; ")}
                   </td>
                   <td>
                     <Rejected task={task} href={href} />

@@ -100,7 +100,7 @@ export function ProbesPage({
       <section aria-labelledby="graded">
         <h2 id="graded">Graded here</h2>
         <ProbeEntries answer={answer} />
-        <p className="aside">{pooledNote}</p>
+        {answer.pooled.rows + answer.references.length > 0 ? <p className="aside">{pooledNote}</p> : null}
       </section>
       <ProbeProperties answer={answer} />
       <ProbeTasks answer={answer} />

@@ -5,8 +5,9 @@ import type { TaskList } from "@/lib/contract/task-api";
 import { taskVerdicts } from "@/lib/contract/vocabulary";
 import { formatDate } from "@/lib/format/times";
 import { verdictLabels } from "@/lib/prepare/labels";
-import { type TaskListView, taskListHref } from "@/lib/prepare/task-list-view";
+import { filterTasks, type TaskListView, taskListHref } from "@/lib/prepare/task-list-view";
 import { categoriesInWords, taskListLead } from "@/lib/prepare/tasks";
+import { TaskFilters } from "./task-filters";
 import { TaskListTable } from "./task-list-table";
 
 function Controls({ list, suites }: { list: TaskList; suites: readonly SuiteChoice[] }) {
@@ -88,6 +89,7 @@ export function TaskListPage({
   view: TaskListView;
 }) {
   const { suite } = list;
+  const shown = filterTasks(list.tasks, view);
   return (
     <>
       <div className="page-head">
@@ -99,7 +101,8 @@ export function TaskListPage({
       <Controls list={list} suites={suites} />
       {list.tasks.length > 0 ? (
         <section id="tasks" aria-label="Tasks">
-          <TaskListTable list={list} view={view} />
+          <TaskFilters list={list} view={view} shown={shown.length} />
+          {shown.length > 0 ? <TaskListTable list={list} view={view} tasks={shown} /> : null}
           <Meaning list={list} />
         </section>
       ) : (

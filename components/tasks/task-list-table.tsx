@@ -97,12 +97,17 @@ function References({ task }: { task: TaskListItem }) {
 }
 
 function Row({ list, task }: { list: TaskList; task: TaskListItem }) {
-  const { resolved, officialResolved, discrimination } = task.solving;
+  const { resolved, officialResolved, discrimination, onlyBy } = task.solving;
   return (
     <tr {...role.row}>
       <th {...role.rowheader} scope="row" className="entry">
         <a href={taskHref(list.suite, task.slug)}>{task.title}</a>
         <small>{task.repo}</small>
+        {onlyBy ? (
+          <small className="only-by">
+            only <bdi>{onlyBy.model}</bdi>
+          </small>
+        ) : null}
       </th>
       <Cell label="Resolved" className="hero">
         <b>{formatPct(resolved?.pct)}</b>
@@ -142,10 +147,18 @@ function Row({ list, task }: { list: TaskList; task: TaskListItem }) {
   );
 }
 
-/** A suite's tasks, readable and sortable without JavaScript. */
-export function TaskListTable({ list, view }: { list: TaskList; view: TaskListView }) {
+/** Tasks of a suite, readable and sortable without JavaScript. */
+export function TaskListTable({
+  list,
+  view,
+  tasks,
+}: {
+  list: TaskList;
+  view: TaskListView;
+  tasks: readonly TaskListItem[];
+}) {
   return (
-    <table {...role.table} className="board task-list" aria-rowcount={list.tasks.length + 1}>
+    <table {...role.table} className="board task-list" aria-rowcount={tasks.length + 1}>
       <caption className="sr-only">
         Tasks of {list.suite.title} {list.suite.version}
       </caption>
@@ -171,7 +184,7 @@ export function TaskListTable({ list, view }: { list: TaskList; view: TaskListVi
         </tr>
       </thead>
       <tbody {...role.rowgroup}>
-        {sortTasks(list.tasks, view).map((task) => (
+        {sortTasks(tasks, view).map((task) => (
           <Row key={task.slug} list={list} task={task} />
         ))}
       </tbody>

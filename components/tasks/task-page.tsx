@@ -72,6 +72,16 @@ export function TaskPage({ detail }: { detail: TaskDetail }) {
         </p>
         <p className="lead">
           {solvingSentence(solving)}
+          {solving.onlyBy ? (
+            <>
+              {" "}
+              Only{" "}
+              <a href={`/submissions/${solving.onlyBy.submissionId}/${task.slug}`}>
+                <bdi>{solving.onlyBy.model}</bdi>
+              </a>{" "}
+              resolves it.
+            </>
+          ) : null}
           {solving.discrimination === null ? "" : ` Discrimination ${formatNumber(solving.discrimination, 2)}.`}
         </p>
       </div>

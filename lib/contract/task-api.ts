@@ -13,6 +13,8 @@ export const taskSolvingSchema = z.object({
   officialResolved: shareSchema.nullable(),
   /** Correlation of the task's score with the entry's mean over all other tasks, -1 to 1; null where none is defined. */
   discrimination: z.number().nullable(),
+  /** The only ranked entry of several that resolves the task in any attempt; null where none or more do. */
+  onlyBy: z.object({ slug: z.string(), model: z.string(), submissionId: z.uuid() }).nullable(),
 });
 export type TaskSolving = z.infer<typeof taskSolvingSchema>;
 
@@ -62,6 +64,8 @@ export const taskListSchema = z.object({
   suite: boardSchema.shape.suite.omit({ tasks: true }),
   /** Ranked entries with per-task data. */
   entries: z.int(),
+  /** Their slugs, in no order. */
+  ranked: z.array(z.string()),
   tasks: z.array(taskListItemSchema),
 });
 export type TaskList = z.infer<typeof taskListSchema>;

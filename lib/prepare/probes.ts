@@ -47,8 +47,9 @@ function pool(rows: readonly BoardRow[], tasks: readonly string[], countOf: Coun
     return rejected / officialResolved;
   };
   const all = rejectedShare(summed(byTask));
-  const interval =
-    all.pct === null || tasks.length < 2 ? null : bootstrapInterval(byTask, share, seededRandom(boardSeed));
+  // where every attempt or none is rejected, resampling tasks never varies, and its interval would feign certainty
+  const varies = all.rejected > 0 && all.rejected < all.officialResolved;
+  const interval = varies ? bootstrapInterval(byTask, share, seededRandom(boardSeed)) : null;
   return { ...all, interval: interval && inPct(interval), rows: graded.length };
 }
 
@@ -58,9 +59,12 @@ const isMutant = ({ entry }: BoardRow) => /\bmutant-\d+$/.test(entry.model);
 /** What the probes of a board reject that its official tests let pass: by entry, pooled, by property and by task. */
 export function prepareProbes({ board, counts, rejections, probes }: ProbesFacts): Omit<ProbesAnswer, "published"> {
   const { tasks, ...suite } = board.suite;
+  const references = board.references.toSorted((a, b) =>
+    a.entry.model.localeCompare(b.entry.model, "en", { numeric: true }),
+  );
   const ranked = board.rows.filter(({ provisional }) => !provisional);
   const rankedIds = new Set(ranked.map(({ submissionId }) => submissionId));
-  const referenceIds = new Set(board.references.map(({ submissionId }) => submissionId));
+  const referenceIds = new Set(references.map(({ submissionId }) => submissionId));
   const byKey = new Map(counts.map((one) => [`${one.submissionId} ${one.task}`, one]));
   const countOf: CountOf = (submissionId, task) => byKey.get(`${submissionId} ${task}`);
   const slugs = tasks.map(({ slug }) => slug);
@@ -75,7 +79,7 @@ export function prepareProbes({ board, counts, rejections, probes }: ProbesFacts
       alone: found.filter(({ attemptId }) => propertiesOf.get(attemptId)?.size === 1).length,
     };
   };
-  const shown = [...ranked, ...board.references];
+  const shown = [...ranked, ...references];
   const byTask = tasks.map(({ slug, title, category }): ProbedTask => {
     const share = (rows: readonly BoardRow[]) =>
       rejectedShare(summed(rows.flatMap(({ submissionId }) => countOf(submissionId, slug) ?? [])));
@@ -87,7 +91,7 @@ export function prepareProbes({ board, counts, rejections, probes }: ProbesFacts
       title,
       category,
       ranked: share(ranked),
-      references: share(board.references),
+      references: share(references),
       properties: properties
         .map((property) => ({ property, attempts: here.filter((one) => one.property === property).length }))
         .filter(({ attempts }) => attempts > 0)
@@ -102,9 +106,9 @@ export function prepareProbes({ board, counts, rejections, probes }: ProbesFacts
     promptCondition: board.promptCondition,
     skill: board.skill,
     rows: board.rows.map(probedRow),
-    references: board.references.map(probedRow),
+    references: references.map(probedRow),
     pooled: pool(ranked, slugs, countOf),
-    mutants: pool(board.references.filter(isMutant), slugs, countOf),
+    mutants: pool(references.filter(isMutant), slugs, countOf),
     properties: properties.flatMap((property) => {
       const required = probes.find((one) => one.property === property);
       return required

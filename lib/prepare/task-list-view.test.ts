@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { TaskListItem } from "@/lib/contract/task-api";
 import {
   defaultTaskListView,
+  filterTasks,
   parseTaskListPath,
   parseTaskListView,
   sortedBy,
@@ -18,9 +19,10 @@ describe("the address of a list of tasks", () => {
   it("holds what differs from the default and reads back", () => {
     expect(taskListHref({})).toBe("/tasks");
     for (const view of [
-      { suite: "infradev-mini", version: "1.0", sort: "probes", direction: "asc" },
-      { suite: null, version: null, sort: "task", direction: "asc" },
-      { suite: "infradev", version: null, sort: "resolved", direction: "desc" },
+      { ...defaultTaskListView, suite: "infradev-mini", version: "1.0", sort: "probes", direction: "asc" },
+      { ...defaultTaskListView, sort: "task" },
+      { ...defaultTaskListView, suite: "infradev", sort: "resolved", direction: "desc", show: "discriminating" },
+      { ...defaultTaskListView, category: "rl", type: "bugfix", only: "gpt-6-sol" },
     ] as const) {
       expect(parse(taskListHref(view).split("?")[1] ?? "")).toEqual(view);
       expect(parseTaskListPath(segments(taskListPath(view)))).toEqual(view);
@@ -28,12 +30,22 @@ describe("the address of a list of tasks", () => {
   });
 
   it("falls back to the default for what no suite, version or column can be called", () => {
-    expect(parse("suite=../..&version=x&sort=nothing&dir=up")).toEqual(defaultTaskListView);
+    expect(parse("suite=../..&version=x&sort=nothing&dir=up&show=none&category=x&type=y&only=A b")).toEqual(
+      defaultTaskListView,
+    );
     expect(parse("dir=desc")).toEqual(defaultTaskListView);
   });
 
   it("has one internal path for each view", () => {
-    for (const path of ["-/-/suite", "-/-/suite/desc", "-/-/suite/asc/more", "A/-/suite/asc", "-/-/nothing/asc"])
+    for (const path of [
+      "-/-/suite/asc",
+      "-/-/suite/desc/-/-/-/-",
+      "-/-/suite/asc/-/-/-/-/more",
+      "A/-/suite/asc/-/-/-/-",
+      "-/-/nothing/asc/-/-/-/-",
+      "-/-/suite/asc/none/-/-/-",
+      "-/-/suite/asc/-/-/-/A b",
+    ])
       expect(parseTaskListPath(path.split("/")), path).toBeNull();
   });
 
@@ -69,5 +81,36 @@ describe("sorting", () => {
       href: "/tasks?sort=probes&dir=asc",
       sorted: "descending",
     });
+  });
+});
+
+describe("filtering", () => {
+  const task = (slug: string, resolved: number | null, onlyBy: string | null = null) =>
+    ({
+      slug,
+      category: slug.startsWith("rl") ? "rl" : "training",
+      type: "feature",
+      solving: {
+        resolved: resolved === null ? null : { resolved, total: 4, pct: 25 * resolved, interval: null },
+        onlyBy: onlyBy === null ? null : { slug: onlyBy, model: onlyBy, submissionId: "" },
+      },
+    }) as TaskListItem;
+  const tasks = [task("never", 0), task("rl-alone", 1, "alpha"), task("alone", 1, "beta"), task("all", 4)];
+  const kept = (query: string) => filterTasks(tasks, parse(query)).map(({ slug }) => slug);
+
+  it("keeps the tasks that say something about entries, or that nobody or everybody resolves", () => {
+    expect(kept("")).toEqual(["never", "rl-alone", "alone", "all"]);
+    expect(kept("show=discriminating")).toEqual(["rl-alone", "alone"]);
+    expect(kept("show=alone&category=training")).toEqual(["alone"]);
+    expect(kept("show=never")).toEqual(["never"]);
+    expect(kept("show=all")).toEqual(["all"]);
+    expect(kept("only=alpha")).toEqual(["rl-alone"]);
+    expect(kept("type=bugfix")).toEqual([]);
+  });
+
+  it("keeps none by who resolves it where nobody is ranked", () => {
+    const unranked = [task("never", null)];
+    for (const show of ["discriminating", "alone", "never", "all"] as const)
+      expect(filterTasks(unranked, { ...defaultTaskListView, show })).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { slugSchema, suiteVersionSchema } from "@/lib/contract/scalars";
 import type { TaskListItem } from "@/lib/contract/task-api";
+import { type Category, categories, type TaskType, taskTypes } from "@/lib/contract/vocabulary";
 
 /** `suite` is the suite's own order. */
 const taskSorts = [
@@ -29,15 +30,33 @@ const firstDirection: Record<TaskSort, Direction> = {
   discrimination: "desc",
 };
 
+/** By who resolves a task: some ranked entries and not all, one alone, none, or every one. */
+const taskShows = ["discriminating", "alone", "never", "all"] as const;
+export type TaskShow = (typeof taskShows)[number];
+
 /** What the address of a list of tasks asks for. `suite` null is the first suite that has tasks, `version` null its newest. */
 export interface TaskListView {
   suite: string | null;
   version: string | null;
   sort: TaskSort;
   direction: Direction;
+  category: Category | null;
+  type: TaskType | null;
+  show: TaskShow | null;
+  /** Slug of an entry: tasks that it alone resolves. */
+  only: string | null;
 }
 
-export const defaultTaskListView: TaskListView = { suite: null, version: null, sort: "suite", direction: "asc" };
+export const defaultTaskListView: TaskListView = {
+  suite: null,
+  version: null,
+  sort: "suite",
+  direction: "asc",
+  category: null,
+  type: null,
+  show: null,
+  only: null,
+};
 
 const wordIn = <T extends string>(words: readonly T[], value: string | null | undefined): T | null =>
   words.find((word) => word === value) ?? null;
@@ -52,17 +71,24 @@ export function parseTaskListView(query: URLSearchParams): TaskListView {
     version: version.data ?? null,
     sort,
     direction: sort === "suite" ? "asc" : (wordIn(["asc", "desc"], query.get("dir")) ?? firstDirection[sort]),
+    category: wordIn(categories, query.get("category")),
+    type: wordIn(taskTypes, query.get("type")),
+    show: wordIn(taskShows, query.get("show")),
+    only: slugSchema.safeParse(query.get("only")).data ?? null,
   };
 }
 
+const filterNames = ["category", "type", "show", "only"] as const;
+
 /** The address of a list of tasks: only what differs from the default stands in it. */
 export function taskListHref(view: Partial<TaskListView>): string {
-  const { suite, version, sort, direction } = { ...defaultTaskListView, ...view };
+  const { suite, version, sort, direction, ...filters } = { ...defaultTaskListView, ...view };
   const query = new URLSearchParams();
   if (suite) query.set("suite", suite);
   if (version) query.set("version", version);
   if (sort !== defaultTaskListView.sort) query.set("sort", sort);
   if (direction !== firstDirection[sort]) query.set("dir", direction);
+  for (const name of filterNames) if (filters[name]) query.set(name, filters[name]);
   const text = query.toString();
   return text ? `/tasks?${text}` : "/tasks";
 }
@@ -70,18 +96,23 @@ export function taskListHref(view: Partial<TaskListView>): string {
 const absent = "-";
 
 /** The internal path under which a view is rendered and kept as a page of its own (see `viewPath` of boards). */
-export function taskListPath({ suite, version, sort, direction }: TaskListView): string {
-  return `/task-list/${suite ?? absent}/${version ?? absent}/${sort}/${direction}`;
+export function taskListPath({ suite, version, sort, direction, ...filters }: TaskListView): string {
+  const filter = filterNames.map((name) => filters[name] ?? absent).join("/");
+  return `/task-list/${suite ?? absent}/${version ?? absent}/${sort}/${direction}/${filter}`;
 }
 
 /** Reads the segments of `taskListPath`; null where they are not what it writes. */
 export function parseTaskListPath(segments: readonly string[]): TaskListView | null {
-  const [suite, version, sort, direction] = segments;
+  const [suite, version, sort, direction, ...filters] = segments;
   const query = new URLSearchParams();
   if (suite && suite !== absent) query.set("suite", suite);
   if (version && version !== absent) query.set("version", version);
   query.set("sort", sort ?? "");
   query.set("dir", direction ?? "");
+  for (const [index, name] of filterNames.entries()) {
+    const word = filters[index];
+    if (word && word !== absent) query.set(name, word);
+  }
   const view = parseTaskListView(query);
   return taskListPath(view) === `/task-list/${segments.join("/")}` ? view : null;
 }
@@ -136,6 +167,34 @@ export function sortTasks(
       return a.value < b.value ? -sign : sign;
     })
     .map(({ task }) => task);
+}
+
+function isShown({ solving: { resolved, onlyBy } }: TaskListItem, show: TaskShow): boolean {
+  if (!resolved) return false;
+  switch (show) {
+    case "discriminating":
+      return resolved.pct > 0 && resolved.pct < 100;
+    case "alone":
+      return onlyBy !== null;
+    case "never":
+      return resolved.pct === 0;
+    case "all":
+      return resolved.pct === 100;
+  }
+}
+
+/** The tasks that a view's filters leave. Where no entry is ranked, nobody resolves or misses a task. */
+export function filterTasks(
+  tasks: readonly TaskListItem[],
+  { category, type, show, only }: Pick<TaskListView, "category" | "type" | "show" | "only">,
+): TaskListItem[] {
+  return tasks.filter(
+    (task) =>
+      (category === null || task.category === category) &&
+      (type === null || task.type === type) &&
+      (show === null || isShown(task, show)) &&
+      (only === null || task.solving.onlyBy?.slug === only),
+  );
 }
 
 /** The address of one task of a suite version: it never comes to mean another. */

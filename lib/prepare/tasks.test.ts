@@ -105,7 +105,7 @@ describe("a list of tasks", () => {
       { property: "value", count: 1 },
       { property: "state-lifecycle", count: 2 },
     ]);
-    expect(probesInWords(task ?? raise())).toBe("1\u00a0value\u00a0· 2\u00a0state,\u00a0lifecycle");
+    expect(probesInWords(task ?? raise())).toBe("1\u00a0value; 2\u00a0state,\u00a0lifecycle");
   });
 
   it("takes rates over ranked entries only; an entry without a grading of the task has not resolved it", () => {
@@ -121,6 +121,8 @@ describe("a list of tasks", () => {
     expect(list.entries).toBe(2);
     expect(list.tasks[0]?.solving.resolved).toMatchObject({ resolved: 1, total: 2, pct: 50 });
     expect(list.tasks[0]?.solving.discrimination).toBeNull();
+    expect(list.tasks.map(({ solving }) => solving.onlyBy?.slug ?? null)).toEqual(["alpha", "partly", "partly"]);
+    expect(list.ranked).toEqual(["alpha", "partly"]);
     expect(list.tasks[0]?.references.map(({ name, verdict }) => [name, verdict])).toEqual([["gold", "resolved"]]);
   });
 
@@ -137,6 +139,7 @@ describe("a list of tasks", () => {
       resolved: null,
       officialResolved: null,
       discrimination: null,
+      onlyBy: null,
     });
     expect(taskListLead(list)).toBe(
       "Three tasks: 2 Training, 1 Inference. 9 official tests and 9 open probes are required; no entries are ranked.",

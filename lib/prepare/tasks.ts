@@ -24,6 +24,8 @@ const byName = (a: TaskRowFacts, b: TaskRowFacts) =>
 
 function solvingOf(rows: readonly TaskRowFacts[], task: string, taskCount: number): TaskSolving {
   const ranked = rows.filter(isRanked);
+  const solvers = ranked.filter((row) => (factsOn(row, task)?.score ?? 0) > 0);
+  const [alone] = ranked.length > 1 && solvers.length === 1 ? solvers : [];
   const scores = ranked.map((row) => factsOn(row, task)?.score ?? 0);
   const rests = ranked.map((row) => {
     const sum = row.tasks.reduce((total, one) => total + (one.task === task ? 0 : one.score), 0);
@@ -40,6 +42,7 @@ function solvingOf(rows: readonly TaskRowFacts[], task: string, taskCount: numbe
           )
         : null,
     discrimination: itemRestCorrelation(scores, rests),
+    onlyBy: alone ? { slug: alone.entry.slug, model: alone.entry.model, submissionId: alone.submissionId } : null,
   };
 }
 
@@ -49,6 +52,7 @@ export function prepareTaskList({ suite, tasks, rows }: TaskListFacts): TaskList
   return {
     suite,
     entries: rows.filter(isRanked).length,
+    ranked: rows.filter(isRanked).map(({ entry }) => entry.slug),
     tasks: tasks.map(({ tests, ...task }): TaskListItem => {
       const count = (kind: "official" | "probe") =>
         tests.filter((one) => one.kind === kind).reduce((sum, one) => sum + one.count, 0);
@@ -172,11 +176,11 @@ export function categoriesInWords(suite: TaskList["suite"]): string {
     .join(", ");
 }
 
-/** `2 value · 1 memory`: what a task's probes check; an item never breaks across lines. */
+/** `2 value; 1 memory`: what a task's probes check; an item never breaks across lines. */
 export function probesInWords(task: TaskListItem): string {
   return task.probesByProperty
     .map(({ property, count }) => `${count} ${propertyLabels[property]}`.replaceAll(" ", noBreakSpace))
-    .join(`${noBreakSpace}· `);
+    .join("; ");
 }
 
 /** What a suite's tasks are, in one or two sentences of counts. */
@@ -244,4 +248,15 @@ export function needsInWords(needs: NonNullable<TaskTest["needs"]>, ranks: TaskT
   if (ranks === "any" && needs.ranks > 1) parts.push("any one passes");
   if (Array.isArray(ranks)) parts.push(`counted on ${plural(ranks.length, "rank")} ${ranks.join(", ")}`);
   return parts.join(", ");
+}
+
+/** Entries that alone resolve some of the tasks, with how many, the most first. */
+export function soleSolvers(tasks: readonly TaskListItem[]): { slug: string; model: string; tasks: number }[] {
+  const found = new Map<string, { slug: string; model: string; tasks: number }>();
+  for (const { solving } of tasks) {
+    if (!solving.onlyBy) continue;
+    const { slug, model } = solving.onlyBy;
+    found.set(slug, { slug, model, tasks: (found.get(slug)?.tasks ?? 0) + 1 });
+  }
+  return [...found.values()].sort((a, b) => b.tasks - a.tasks || a.model.localeCompare(b.model, "en"));
 }
