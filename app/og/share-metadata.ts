@@ -1,8 +1,9 @@
 import type { Metadata } from "next";
 import type { Board, SubmissionDetail } from "@/lib/contract/api";
+import type { CompareAnswer } from "@/lib/contract/compare-api";
 import type { EntryDetail } from "@/lib/contract/entry-api";
 import type { TaskDetail } from "@/lib/contract/task-api";
-import { boardCard, entryCard, rowCard, type ShareCard, taskCard } from "@/lib/prepare/share-card";
+import { boardCard, compareCard, entryCard, rowCard, type ShareCard, taskCard } from "@/lib/prepare/share-card";
 
 /** Size of every share image, in pixels (`lib/server/share-image`). */
 const size = { width: 1200, height: 630 };
@@ -29,6 +30,12 @@ export function boardShare(board: Board): Shared {
 /** A submission's page, and the pages of its attempts. */
 export function submissionShare(submission: SubmissionDetail): Shared {
   return shareMetadata(rowCard(submission), `/og/submissions/${submission.id}.png`);
+}
+
+/** A comparison of two entries, under the query of its page. */
+export function compareShare(answer: CompareAnswer, query: string): Shared {
+  const card = compareCard(answer);
+  return card ? shareMetadata(card, `/og/compare.png${query}`) : {};
 }
 
 /** An entry's page. */

@@ -1,8 +1,10 @@
 import type { Board, BoardRow } from "@/lib/contract/api";
+import type { CompareAnswer } from "@/lib/contract/compare-api";
 import type { EntryDetail } from "@/lib/contract/entry-api";
 import type { TaskDetail } from "@/lib/contract/task-api";
 import type { TaskVerdict } from "@/lib/contract/vocabulary";
 import { formatPctUnit, formatRankSet, plural } from "@/lib/format/numbers";
+import { compareFinding, entryOf, methodLabels, pairNames, pInWords } from "./compare-words";
 import { prepareFinding } from "./finding";
 import { categoryLabels, conditionLabels, taskTypeLabels } from "./labels";
 
@@ -39,7 +41,7 @@ const withAlt = (card: Omit<ShareCard, "alt">): ShareCard => ({
 const standing = (row: BoardRow) =>
   row.rankSet ? `rank ${formatRankSet(row.rankSet)}` : row.entry.kind === "reference" ? "reference" : "unranked";
 
-const boardLine = (row: BoardRow): ShareRow => ({
+const boardLine = (row: Omit<BoardRow, "tasks" | "officialRankSet">): ShareRow => ({
   label: row.entry.model,
   plainLabel: row.entry.slug,
   figure: formatPctUnit(row.resolved.pct),
@@ -98,6 +100,38 @@ export function rowCard({ row, suite }: { row: BoardRow; suite: { title: string;
 export function entryCard({ standings }: EntryDetail): ShareCard | null {
   const shown = standings.flatMap(({ row, suite }) => (row ? [{ row, suite }] : []))[0];
   return shown ? rowCard(shown) : null;
+}
+
+/** Two entries: who resolves what, and the test; null where none are compared. */
+export function compareCard({ comparison, suite }: CompareAnswer): ShareCard | null {
+  if (!comparison) return null;
+  const { a, b, test } = comparison;
+  const names = pairNames(entryOf(a), entryOf(b));
+  const part = (label: string, count: number, plainLabel: string): ShareRow => ({
+    label,
+    plainLabel,
+    figure: `${count}`,
+    pct: (100 * count) / suite.taskCount,
+    interval: null,
+    tone: "plain",
+  });
+  return withAlt({
+    kicker: `${suite.title} ${suite.version}`,
+    headline: compareFinding(comparison).headline,
+    rows: [
+      { ...boardLine(a.row), label: names[0] },
+      { ...boardLine(b.row), label: names[1] },
+      ...(test.counts
+        ? [
+            part(`Only ${names[0]}`, test.counts.onlyA, `Only ${a.row.entry.slug}`),
+            part(`Only ${names[1]}`, test.counts.onlyB, `Only ${b.row.entry.slug}`),
+            part("Both", test.counts.both, "Both"),
+            part("Neither", test.counts.neither, "Neither"),
+          ]
+        : []),
+    ],
+    foot: `${suite.taskCount} ${plural(suite.taskCount, "task")}; ${methodLabels[test.method]}, ${pInWords(test)}`,
+  });
 }
 
 const verdictWords: Record<TaskVerdict, string> = {

@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
 import { choicesOf } from "@/app/board/find-board";
+import { compareShare } from "@/app/og/share-metadata";
 import { ComparePage } from "@/components/compare/compare-page";
 import { UnknownEntry } from "@/components/compare/unknown-entry";
 import { compareHref, comparePath, defaultCompareView, parseComparePath } from "@/lib/prepare/compare-view";
@@ -24,7 +25,12 @@ export async function generateMetadata({ params }: Props): Promise<Metadata> {
   if (!view || !found) return {};
   // the page cache sends as "not found" what says so of itself
   if (isUnknown(found)) return { title: "Not found", robots: { index: false }, other: { "page-status": "404" } };
-  return { title: compareTitle(found), alternates: { canonical: compareHref(view) } };
+  const canonical = compareHref(view);
+  return {
+    title: compareTitle(found),
+    ...compareShare(found, canonical.slice("/compare".length)),
+    alternates: { canonical },
+  };
 }
 
 export default async function Page({ params }: Props) {

@@ -9,7 +9,7 @@ import { getSubmission } from "./submissions";
 import { getTask } from "./tasks";
 
 /** A card as a PNG; equal cards are drawn once. */
-async function drawn(card: ShareCard): Promise<Uint8Array<ArrayBuffer>> {
+export async function drawCard(card: ShareCard): Promise<Uint8Array<ArrayBuffer>> {
   "use cache";
   cacheTag(cacheTags.everything);
   cacheLife("hours");
@@ -19,20 +19,20 @@ async function drawn(card: ShareCard): Promise<Uint8Array<ArrayBuffer>> {
 /** The share image of a board; null where there is none. */
 export async function getBoardImage(request: BoardRequest): Promise<Uint8Array<ArrayBuffer> | null> {
   const board = await getBoard(request);
-  return board && drawn(boardCard(board));
+  return board && drawCard(boardCard(board));
 }
 
 /** The share image of a submission; null where there is none. */
 export async function getSubmissionImage(id: string): Promise<Uint8Array<ArrayBuffer> | null> {
   const submission = await getSubmission(id);
-  return submission && drawn(rowCard(submission));
+  return submission && drawCard(rowCard(submission));
 }
 
 /** The share image of an entry; null where there is none, or nothing of it is graded. */
 export async function getEntryImage(slug: string): Promise<Uint8Array<ArrayBuffer> | null> {
   const entry = await getEntry(slug);
   const card = entry && entryCard(entry);
-  return card && drawn(card);
+  return card && drawCard(card);
 }
 
 /** The share image of a task; null where there is none. */
@@ -42,5 +42,5 @@ export async function getTaskImage(
   task: string,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const detail = await getTask(suite, version, task);
-  return detail && drawn(taskCard(detail));
+  return detail && drawCard(taskCard(detail));
 }
