@@ -48,7 +48,9 @@ export function EntryTasks({ standing, tasks }: { standing: EntryStanding; tasks
         <thead>
           <tr>
             <th scope="col">Task</th>
-            <th scope="col">Category</th>
+            <th scope="col" className="task-category">
+              Category
+            </th>
             <th scope="col">Verdict</th>
             <th scope="col" className="num">
               Tests
@@ -68,8 +70,9 @@ export function EntryTasks({ standing, tasks }: { standing: EntryStanding; tasks
               <tr key={task.task}>
                 <th scope="row">
                   <a href={taskHref(suite, task.task)}>{task.title}</a>
+                  <small className="task-category-below">{categoryLabels[task.category]}</small>
                 </th>
-                <td>{categoryLabels[task.category]}</td>
+                <td className="task-category">{categoryLabels[task.category]}</td>
                 <td>
                   {row && task.attempts.length > 0 ? (
                     <a href={`/submissions/${row.submissionId}/${task.task}`} className="verdict-link">
