@@ -1,4 +1,5 @@
 import { type NextRequest, NextResponse } from "next/server";
+import type { Problem } from "@/lib/contract/errors";
 import { isFormQuery, parseView, viewHref, viewPath } from "@/lib/prepare/board-view";
 import { comparePath, parseCompareView } from "@/lib/prepare/compare-view";
 import { failuresHref, failureViewPath, parseFailureView } from "@/lib/prepare/failure-view";
@@ -10,10 +11,17 @@ import { parseTaskListView, taskListPath } from "@/lib/prepare/task-list-view";
 /** Views of the leaderboard and of the list of tasks are pages of their own, made once and kept: a page that reads its query cannot be prerendered. */
 export function proxy(request: NextRequest) {
   const { pathname, searchParams } = request.nextUrl;
-  if (!isText(pathname)) return NextResponse.rewrite(new URL(nowhere(pathname), request.url));
+  if (!isText(pathname)) return answerNowhere(request);
   if (pathname.startsWith("/logs/"))
     return NextResponse.rewrite(new URL(logViewPath(pathname, searchParams), request.url));
   if (pathname.includes("%")) return NextResponse.next();
+  if (/^\/(account|label)(\/|$)/.test(pathname))
+    // A page that redirects is sent before it knows, as an empty document with a 200.
+    return request.method !== "GET" || request.headers.get("cookie")?.includes("infradev.session_token")
+      ? NextResponse.next()
+      : NextResponse.redirect(
+          new URL(`/account/sign-in?${new URLSearchParams({ next: pathname + request.nextUrl.search })}`, request.url),
+        );
   if (pathname === "/failures" || pathname === "/failures/clusters") {
     if (searchParams.size === 0) return NextResponse.next();
     const page = pathname === "/failures" ? "failures" : "clusters";
@@ -48,7 +56,18 @@ function isText(pathname: string): boolean {
   }
 }
 
-const nowhere = (pathname: string) => (pathname.startsWith("/api/") ? "/api/v1/none" : "/none");
+function answerNowhere(request: NextRequest): NextResponse {
+  const { pathname } = request.nextUrl;
+  if (!pathname.startsWith("/api/")) return NextResponse.rewrite(new URL("/none", request.url));
+  const problem: Problem = {
+    code: "api.unknown",
+    message: "there is nothing under this name",
+    where: pathname.slice(0, 200),
+    rule: "an address is UTF-8 with percent escapes, without control characters",
+    remedy: "see /docs/api for the addresses that there are",
+  };
+  return NextResponse.json({ error: problem }, { status: 404 });
+}
 
 export const config = {
   matcher: [
@@ -89,6 +108,8 @@ export const config = {
     { source: "/search", has: [{ type: "query", key: "q" }] },
     "/failures",
     "/failures/clusters",
+    "/account",
+    "/label/:path*",
     { source: "/logs/:path*", has: [{ type: "query", key: "line" }] },
     { source: "/logs/:path*", has: [{ type: "query", key: "from" }] },
   ],
