@@ -41,8 +41,9 @@ function entrySlugOf(configuration: EntryConfiguration, digest: string): string 
     .normalize("NFKD")
     .toLowerCase()
     .replaceAll(/[^a-z0-9.]+/g, "-")
-    .replaceAll(/^[-.]+|[-.]+$/g, "")
-    .slice(0, 60);
+    .replaceAll(/[-.]{2,}/g, "-")
+    .slice(0, 60)
+    .replaceAll(/^[-.]|[-.]$/g, "");
   const plain =
     readable !== "" &&
     /^[\p{ASCII}]*$/u.test(model) &&
@@ -65,28 +66,30 @@ export async function recordEntry(db: Writable, configuration: EntryConfiguratio
   const { kind, model, agent, agentVersion, reasoningEffort, promptCondition, skill, networkPolicy, budget } =
     configuration;
   const readable = entrySlugOf(configuration, configDigest);
-  const taken = await db.select({ id: entries.id }).from(entries).where(eq(entries.slug, readable));
-  await db
-    .insert(entries)
-    .values({
-      slug: taken.length > 0 ? `${readable}-${configDigest.slice(0, 8)}` : readable,
-      kind,
-      model,
-      agent,
-      agentVersion,
-      reasoningEffort,
-      promptCondition,
-      skillName: skill?.name ?? null,
-      skillDigest: skill?.digest ?? null,
-      networkPolicy,
-      budgetTimeMin: budget.timeMin,
-      budgetCostUsd: budget.costUsd,
-      budgetTokensM: budget.tokensM,
-      budgetSteps: budget.steps,
-      configDigest,
-    })
-    .onConflictDoNothing();
-  const id = await find();
-  if (id === undefined) throw new Error(`two entries want the address ${readable}`);
-  return id;
+  // The address may be another configuration's, one that was recorded at this moment too.
+  for (const slug of [readable, `${readable}-${configDigest.slice(0, 8)}`]) {
+    await db
+      .insert(entries)
+      .values({
+        slug,
+        kind,
+        model,
+        agent,
+        agentVersion,
+        reasoningEffort,
+        promptCondition,
+        skillName: skill?.name ?? null,
+        skillDigest: skill?.digest ?? null,
+        networkPolicy,
+        budgetTimeMin: budget.timeMin,
+        budgetCostUsd: budget.costUsd,
+        budgetTokensM: budget.tokensM,
+        budgetSteps: budget.steps,
+        configDigest,
+      })
+      .onConflictDoNothing();
+    const id = await find();
+    if (id !== undefined) return id;
+  }
+  throw new Error(`two entries want the address ${readable}`);
 }
