@@ -7,7 +7,7 @@ test("filters are a form, stand in the address without what is empty, and are ta
   await page.getByText("Filter", { exact: true }).click();
   await page.getByLabel("Model contains").fill("GPT");
   await page.getByRole("button", { name: "Apply" }).first().click();
-  await expect(page).toHaveURL("/?model=GPT&sort=cost");
+  await expect(page).toHaveURL("/?sort=cost&model=GPT");
   const rows = page.getByRole("table", { name: /^Ranking of two entries/ }).getByRole("row");
   await expect(rows).toHaveCount(3);
   await expect(rows.nth(1).getByRole("cell").first()).toHaveText("1–6");

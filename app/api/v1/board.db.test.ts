@@ -6,8 +6,9 @@ import { BoardTable } from "@/components/leaderboard/board-table";
 import { type BoardRow, boardAnswerSchema } from "@/lib/contract/api";
 import { formatNumber, formatRankSet } from "@/lib/format/numbers";
 import { categoryColumns, columnsOf, figureOf, resolvedColumn } from "@/lib/prepare/board-columns";
+import { prepareShown } from "@/lib/prepare/board-shown";
 import { boardTwinHref } from "@/lib/prepare/board-twins";
-import { type BoardView, defaultView, parseView, sortRows } from "@/lib/prepare/board-view";
+import { type BoardView, defaultView, parseView } from "@/lib/prepare/board-view";
 import { ask, type PublicSite, routesBelow, startPublicSite } from "@/lib/server/testing-public";
 
 // Outside of Next there is no request to wait for, and no cache.
@@ -62,6 +63,10 @@ const views: [string, string][] = [
   ["sorted by model", "sort=model"],
   ["of a category", "category=rl"],
   ["the Pareto view", "view=pareto&x=tokens"],
+  ["filtered, with chosen columns", "model=gpt&cols=interval,cost,date"],
+  ["without any column", "cols=none"],
+  ["the matrix of a graded suite", "suite=synthetic-suite&view=matrix&tasks=discriminating"],
+  ["a graded suite by official tests alone", "suite=synthetic-suite&tests=official"],
   ["a graded suite", "suite=synthetic-suite"],
   ["a graded suite under the other condition", "suite=synthetic-suite&condition=pr-description"],
 ];
@@ -84,8 +89,12 @@ describe.each(views)("%s", (_name, query) => {
 
   it("stands in the same cells on the page, as JSON, as CSV and as Markdown", async () => {
     const { board, json, csv, markdown } = await twins();
-    const shown = [...sortRows(board.rows, view), ...board.references];
-    expect(json.rows).toEqual(sortRows(board.rows, view));
+    const official = view.tests === "official";
+    const { board: ranked, rows, hidden } = prepareShown(board, view);
+    const bySlug = new Map([...board.rows, ...board.references].map((row) => [row.entry.slug, row]));
+    const shown = [...rows.flatMap((row) => bySlug.get(row.entry.slug) ?? []), ...board.references];
+    expect(json.rows).toEqual(shown.slice(0, rows.length));
+    expect(json.view.hidden).toBe(hidden);
     expect(json.references).toEqual(board.references);
 
     // CSV and JSON: every cell, unrounded.
@@ -94,31 +103,13 @@ describe.each(views)("%s", (_name, query) => {
     expect(lines).toEqual(json.table.rows.map((row) => row.map((cell) => (cell === null ? "" : String(cell)))));
     expect(lines.map((line) => line[header.indexOf("submission")])).toEqual(shown.map((row) => row.submissionId));
 
+    const onPage = (row: BoardRow) => ranked.references.find((one) => one.entry.slug === row.entry.slug) ?? row;
     // Page and CSV: every figure that the page shows, rounded as it rounds.
+    const table = { board: ranked, caption: "", both: official ? bySlug : undefined };
     const page = [
-      ...renderedRows(
-        renderToStaticMarkup(
-          createElement(BoardTable, {
-            board,
-            view,
-            rows: sortRows(board.rows, view),
-            caption: "ranking",
-            sortable: true,
-          }),
-        ),
-      ),
-      ...renderedRows(
-        renderToStaticMarkup(
-          createElement(BoardTable, {
-            board,
-            view: { ...view, category: null },
-            rows: board.references,
-            caption: "references",
-            sortable: false,
-          }),
-        ),
-      ),
-    ];
+      { ...table, view, rows, sortable: true },
+      { ...table, view: { ...view, category: null }, rows: board.references.map(onPage), sortable: false },
+    ].flatMap((props) => renderedRows(renderToStaticMarkup(createElement(BoardTable, props))));
     expect(page).toHaveLength(shown.length);
     const cellOf = (line: readonly string[], key: string) => {
       const cell = line[header.indexOf(key)] ?? "";
@@ -127,24 +118,29 @@ describe.each(views)("%s", (_name, query) => {
     page.forEach((cells, index) => {
       const line = lines[index] ?? [];
       const row = shown[index] as BoardRow;
-      const isReference = index >= board.rows.length;
-      const rank = [cellOf(line, "rank_best"), cellOf(line, "rank_worst")] as const;
+      const isReference = index >= rows.length;
+      const prefix = official ? "official_" : "";
+      const rank = [cellOf(line, `${prefix}rank_best`), cellOf(line, `${prefix}rank_worst`)] as const;
       expect(cells.get("Rank set")).toBe(
         formatRankSet(rank[0] !== null && rank[1] !== null ? [rank[0], rank[1]] : null),
       );
       expect(cells.get("Model")).toBe(line[header.indexOf("model")]);
-      const hero = !isReference && view.category ? `${view.category}` : "resolved";
+      const hero = official ? "official" : !isReference && view.category ? view.category : "resolved";
       expect(cells.get("Resolved")).toBe(formatNumber(cellOf(line, `${hero}_pct`), 1));
-      for (const column of categoryColumns(board.suite)) {
+      if (official) expect(cells.get("With probes, %")).toBe(formatNumber(cellOf(line, "resolved_pct"), 1));
+      for (const column of categoryColumns(board.suite).filter(
+        ({ key }) => !official && view.columns.some((chosen) => chosen === key),
+      )) {
         expect(cells.get(column.label)).toBe(formatNumber(cellOf(line, `${column.key}_pct`), 1));
         expect(cellOf(line, `${column.key}_pct`)).toBe(figureOf(row, column.key));
       }
-      for (const column of columnsOf(isReference ? board.references : board.rows, view.columns).shown) {
+      for (const column of columnsOf(isReference ? board.references : rows, view.columns).shown) {
         const label = column.unit ? `${column.label}, ${column.unit}` : column.label;
         const key = header.find((name) => name === column.key || name.startsWith(`${column.key}_`)) ?? "";
         expect(cells.get(label)).toBe(formatNumber(cellOf(line, key), column.decimals));
       }
-      expect(cells.get("Evidence")).toBe(line[header.indexOf("evidence")]);
+      if (view.columns.includes("evidence")) expect(cells.get("Evidence")).toBe(line[header.indexOf("evidence")]);
+      if (view.columns.includes("date")) expect(cells.get("Date")).toBe(line[header.indexOf("date")]);
     });
 
     // Markdown and page: the same text.
@@ -153,7 +149,8 @@ describe.each(views)("%s", (_name, query) => {
     tableLines.slice(2).forEach((text, index) => {
       const cells = text.slice(2, -2).split(" | ");
       expect(cells[0]).toBe(page[index]?.get("Rank set"));
-      expect(cells[3]).toBe(formatNumber(resolvedColumn.value(shown[index] as BoardRow), 1));
+      const row = shown[index] as BoardRow;
+      expect(cells[3]).toBe(formatNumber(official ? row.officialResolved?.pct : resolvedColumn.value(row), 1));
     });
   });
 });
