@@ -2,7 +2,7 @@ import { ScrollRegion } from "@/components/ui/scroll-region";
 import { publishedColumnLabel, publishedColumnLabels, publishedTableNumber } from "@/lib/prepare/published";
 
 /** A table of a publication, its figures as printed. */
-export interface PublishedTableModel {
+interface PublishedTableModel {
   key: string;
   title: string;
   missing: readonly string[];

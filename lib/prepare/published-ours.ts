@@ -8,7 +8,7 @@ import { categoryLabels, taskTypeLabels } from "./labels";
 import { taskListHref } from "./task-list-view";
 
 /** Figures of our own gradings that are of the same kind as a published table's. */
-export interface OwnTable {
+interface OwnTable {
   suite: { title: string; version: string };
   href: string;
   columns: readonly { key: string; label: string; unit: string }[];
