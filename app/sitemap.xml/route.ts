@@ -10,6 +10,8 @@ const documents = [
   "/tasks",
   "/failures",
   "/failures/clusters",
+  "/compare",
+  "/probes",
   "/conditions",
   "/docs",
   ...searchedDocuments.map(({ href }) => href),

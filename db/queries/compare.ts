@@ -7,7 +7,7 @@ import {
   attemptSummaries,
   attempts,
   entries,
-  labels,
+  failures,
   submissionSummaries,
   submissions,
   suites,
@@ -111,31 +111,21 @@ async function listRuns(db: Queryable, ids: string[]): Promise<Map<string, Map<s
   return runs;
 }
 
-/** By each failure's label in force: a person's before a rule's, the newest among equals. */
+/** By the label that counts of each failure, which its row carries. */
 async function countFailures(db: Queryable, ids: string[]): Promise<FailureCount[]> {
   if (ids.length === 0) return [];
-  const inForce = db
-    .selectDistinctOn([labels.gradingId, labels.testId], {
-      submissionId: attemptSummaries.submissionId,
-      attemptId: attemptSummaries.attemptId,
-      class: labels.class,
-      type: labels.type,
-    })
-    .from(labels)
-    .innerJoin(attemptSummaries, eq(attemptSummaries.gradingId, labels.gradingId))
-    .where(inArray(attemptSummaries.submissionId, ids))
-    .orderBy(labels.gradingId, labels.testId, desc(sql`${labels.source} = 'person'`), desc(labels.id))
-    .as("in_force");
   const [counted, types] = await Promise.all([
     db
       .select({
-        submissionId: inForce.submissionId,
-        class: inForce.class,
-        type: inForce.type,
-        attempts: sql<number>`count(distinct ${inForce.attemptId})::int`,
+        submissionId: attemptSummaries.submissionId,
+        class: failures.class,
+        type: failures.type,
+        attempts: sql<number>`count(distinct ${attemptSummaries.attemptId})::int`,
       })
-      .from(inForce)
-      .groupBy(inForce.submissionId, inForce.class, inForce.type),
+      .from(attemptSummaries)
+      .innerJoin(failures, eq(failures.gradingId, attemptSummaries.gradingId))
+      .where(inArray(attemptSummaries.submissionId, ids))
+      .groupBy(attemptSummaries.submissionId, failures.class, failures.type),
     db.select().from(taxonomyTypes).orderBy(desc(taxonomyTypes.createdAt), asc(taxonomyTypes.position)),
   ]);
   const place = (type: string) => {

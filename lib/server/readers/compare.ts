@@ -32,7 +32,7 @@ async function cachedComparison(
   b: string | null,
 ): Promise<CompareAnswer | Unknown> {
   "use cache";
-  cacheTag(cacheTags.everything, cacheTags.suites);
+  cacheTag(cacheTags.everything, cacheTags.suites, cacheTags.labels);
   cacheLife("hours");
   const { db } = getDatabase();
   const known = await querySuites(db);
