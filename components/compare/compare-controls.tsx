@@ -32,7 +32,10 @@ function EntrySelect({
   const models = entries.filter(({ kind }) => kind === "model");
   return (
     <label>
-      <span className="side">{side.toUpperCase()}</span>
+      <span className="side">
+        <span className="sr-only">Entry </span>
+        {side.toUpperCase()}
+      </span>
       <select key={chosen} name={side} defaultValue={chosen ?? ""} required autoComplete="off">
         <option value="">Choose an entry</option>
         <Options label="Entries" entries={models.filter(({ provisional }) => !provisional)} />

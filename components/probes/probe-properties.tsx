@@ -13,7 +13,7 @@ export function ProbeProperties({ answer }: { answer: ProbesAnswer }) {
     <section aria-labelledby="properties">
       <h2 id="properties">By property</h2>
       <ScrollRegion label="By property">
-        <table className="plain">
+        <table className="plain probed-properties">
           <caption className="sr-only">Rejected attempts by the property that the failing probes check</caption>
           <thead>
             <tr>

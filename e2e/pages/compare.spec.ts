@@ -4,8 +4,8 @@ import { expect, test } from "./fixtures";
 
 test("two entries are chosen by a form, compared task by task, and lead to both attempts", async ({ page, site }) => {
   await page.goto("/compare?suite=infradev-mini");
-  await page.getByLabel("A", { exact: true }).selectOption("reference-gold");
-  await page.getByLabel("B", { exact: true }).selectOption("reference-mutant-1");
+  await page.getByLabel("Entry A").selectOption("reference-gold");
+  await page.getByLabel("Entry B").selectOption("reference-mutant-1");
   await page.getByRole("button", { name: "Compare" }).click();
   await expect(page).toHaveURL(/\/compare\?a=reference-gold&b=reference-mutant-1&suite=infradev-mini/);
   const count = site.mini.suite.taskCount;
