@@ -57,8 +57,8 @@ test("a traceback through the patch opens the hunk with its line marked", async 
 test("filters are sent by the form and taken off by their chips", async ({ page }) => {
   await page.goto("/failures?entryKind=reference");
   await page.getByText("Filter", { exact: true }).click();
-  await page.getByLabel("Class", { exact: true }).selectOption("behavioral");
-  await page.getByLabel("Tests", { exact: true }).selectOption("probe");
+  await page.getByRole("combobox", { name: "Class", exact: true }).selectOption("behavioral");
+  await page.getByRole("combobox", { name: "Tests", exact: true }).selectOption("probe");
   await page.getByRole("button", { name: "Apply" }).click();
   await expect(page).toHaveURL("/failures?entryKind=reference&class=behavioral&kind=probe");
   const chips = page.getByRole("list", { name: "Filters that are on" });
@@ -85,12 +85,12 @@ test("a log goes to a line by its form, page by page, and has a twin", async ({ 
   await page.goto(`/logs/${grading}/${path}`);
   await page.getByRole("textbox", { name: "Go to line" }).fill("12");
   await page.getByRole("button", { name: "Go" }).click();
-  await expect(page.getByRole("row", { name: /^Line 12 / })).toHaveClass(/log-marked/);
+  await expect(page.getByRole("row", { name: /^Line 12\b/ })).toHaveClass(/log-marked/);
   await page.getByRole("link", { name: "First page" }).first().click();
-  await expect(page.getByRole("row", { name: /^Line 1 / })).toBeVisible();
+  await expect(page.getByRole("row", { name: /^Line 1\b/ })).toBeVisible();
   await page.goto(`/logs/${grading}/${path}?line=999999`);
   await expect(page.getByText(/^There is no line/)).toBeVisible();
-  await expect(page.getByRole("row", { name: new RegExp(`^Line ${lineCount} `) })).toBeVisible();
+  await expect(page.getByRole("row", { name: new RegExp(`^Line ${lineCount}\\b`) })).toBeVisible();
 });
 
 for (const address of [

@@ -29,7 +29,7 @@ export interface IndexedBlob {
 }
 
 /** Counts line ends in a file of `bytes` bytes, read as a stream. */
-export async function buildLineIndex(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<LineIndex> {
+async function buildLineIndex(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<LineIndex> {
   const lines = [1];
   const offsets = [0];
   let line = 1;
