@@ -56,8 +56,11 @@ export function LogPage({ page, view }: { page: LogPageModel; view: LogView }) {
         />
         <h1>{logName(page.path)}</h1>
         <p className="task-facts">
-          {rangeText(page)} {formatBytes(page.bytes)}. <a href={`${api}/files/${file}`}>Whole file</a> ·{" "}
-          <a href={`${api}/lines/${file}?from=${firstLine(page)}`}>JSON</a>
+          {rangeText(page)} {formatBytes(page.bytes)}.{" "}
+          <a href={`${api}/files/${file}`} download>
+            Whole file
+          </a>{" "}
+          · <a href={`${api}/lines/${file}?from=${firstLine(page)}`}>JSON</a>
         </p>
         {view.line !== null && view.line > page.lineCount ? (
           <p className="notice">There is no line {formatNumber(view.line)}: the file ends before it.</p>
