@@ -1,6 +1,7 @@
 "use client";
 
 import { useEffect, useRef } from "react";
+import { isSearchKeyOn } from "./search-key";
 
 const typesText = "input, textarea, select, [contenteditable]";
 
@@ -12,6 +13,7 @@ export function SearchBox() {
     function focus(event: KeyboardEvent) {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (event.target instanceof Element && event.target.closest(typesText)) return;
+      if (!isSearchKeyOn()) return;
       event.preventDefault();
       field.current?.focus();
       field.current?.select();

@@ -4,6 +4,7 @@ import { plural } from "@/lib/format/numbers";
 import { categoryLabels, conditionLabels, propertyLabels } from "@/lib/prepare/labels";
 import { markWords, searchHref } from "@/lib/prepare/search";
 import { taskHref } from "@/lib/prepare/task-list-view";
+import { SearchKeyChoice } from "./search-key-choice";
 
 /** A text with the words looked for marked. */
 function Marked({ text, words }: { text: string; words: readonly string[] }) {
@@ -170,6 +171,7 @@ export function SearchPage({ found }: { found: SearchAnswer | null }) {
           probes only ids and properties.
         </p>
       )}
+      <SearchKeyChoice />
     </div>
   );
 }
