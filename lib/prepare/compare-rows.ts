@@ -4,7 +4,7 @@ import { decidePairs, rankSets } from "@/lib/stats/rank-sets";
 import { compareRows, type DecidedPair, decideRows, officialRows, type ScoredRow, scoredRows } from "./board";
 
 /** Rows that were tested against each other: every decided pair, and each row's place and rank set by its entry. */
-export interface Ranking {
+interface Ranking {
   pairs: DecidedPair[];
   placeOf: ReadonlyMap<string, number>;
   rankSetOf: ReadonlyMap<string, [number, number]>;

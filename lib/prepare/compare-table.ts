@@ -62,17 +62,20 @@ export function compareCsv({ comparison, pairs }: CompareAnswer): string {
   ]);
 }
 
+/** Names of running text are isolated by invisible characters, which a table has no need of. */
+const plainText = (text: string) => markdownText(text.replaceAll(/[\u2068\u2069]/g, ""));
+
 const cellText = ({ verdict, requiredPassed, requiredTotal }: ComparedCell) =>
   `${verdictLabels[verdict]}${requiredTotal === null ? "" : ` ${requiredPassed}/${requiredTotal}`}`;
 
 function comparisonMarkdown(comparison: Comparison): string[] {
   const { headline, lead } = compareFinding(comparison);
-  const [nameA, nameB] = pairNames(entryOf(comparison.a), entryOf(comparison.b)).map(markdownText);
+  const [nameA, nameB] = pairNames(entryOf(comparison.a), entryOf(comparison.b)).map(plainText);
   const resolved = ({ row }: Comparison["a"]) => formatPct(row.resolved.pct);
   const lines = [
-    `# ${markdownText(headline)}`,
+    `# ${plainText(headline)}`,
     "",
-    markdownText(lead),
+    plainText(lead),
     "",
     markdownRow(["", `A: ${nameA}`, `B: ${nameB}`]),
     markdownRow(["---", "---:", "---:"]),
@@ -123,7 +126,7 @@ export function compareMarkdown({ suite, comparison, pairs }: CompareAnswer): st
         "",
         markdownRow(["A", "B", "Finding"]),
         markdownRow(["---", "---", "---"]),
-        ...pairs.map(({ a, b, test }) => markdownRow([...pairNames(a, b).map(markdownText), pairInWords(test)])),
+        ...pairs.map(({ a, b, test }) => markdownRow([...pairNames(a, b).map(plainText), pairInWords(test)])),
       ];
   return [...lines, "", `${markdownText(suite.title)} ${suite.version}`, ""].join("\n");
 }

@@ -11,7 +11,7 @@ import { cacheTags } from "../tags";
 type SuiteVersion = { slug: string; version: string; title: string };
 
 /** What a comparison's address names and nothing here is called. */
-export type Unknown = { unknown: "entry" | "suite"; name: string };
+type Unknown = { unknown: "entry" | "suite"; name: string };
 
 export const isUnknown = (found: CompareAnswer | Unknown): found is Unknown => "unknown" in found;
 

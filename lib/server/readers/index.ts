@@ -1,6 +1,6 @@
 export { getBoard } from "./board";
 export { listRecentChanges } from "./changes";
-export { getComparison, isUnknown, type Unknown } from "./compare";
+export { getComparison, isUnknown } from "./compare";
 export { getConditions } from "./conditions";
 export { getEntry, listEntries } from "./entries";
 export { getFailureBackground } from "./failure-pages";
