@@ -11,7 +11,7 @@ import { type Session, withSession } from "./session";
 /** Takes one group of figures. `repeats` counts the rounds that are kept; `quick` asks for smaller databases. */
 type Measure = (session: Session, options: { repeats: number; quick: boolean }) => Promise<Figure[]>;
 
-const rowNames = ["ingest", "launch", "page", "scale"] as const;
+const rowNames = ["ingest", "launch", "page", "relabel", "scale"] as const;
 type RowName = (typeof rowNames)[number];
 
 /** Each row runs in a process of its own; ingest is server code, which loads under React's server condition only. */
@@ -23,6 +23,12 @@ const rows: Record<RowName, { repeats: number; conditions: string[]; load: () =>
   },
   launch: { repeats: 5, conditions: [], load: async () => (await import("./launch")).measureLaunch },
   page: { repeats: 9, conditions: [], load: async () => (await import("./page")).measurePage },
+  relabel: {
+    repeats: 3,
+    conditions: ["react-server"],
+    load: async () => (await import("./relabel")).measureRelabel,
+  },
+  render: { repeats: 9, conditions: [], load: async () => (await import("./render")).measureRender },
   scale: { repeats: 15, conditions: [], load: async () => (await import("./scale")).measureScale },
 };
 

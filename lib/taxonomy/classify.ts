@@ -283,7 +283,7 @@ const rules: readonly Rule[] = [
 ];
 
 /** Gradings that judge the candidate: faults of the host and tampering are no failures of this table. */
-export const judges = (status: GradingStatus): boolean => status === "completed" || status === "candidate-timeout";
+const judges = (status: GradingStatus): boolean => status === "completed" || status === "candidate-timeout";
 
 /**
  * Labels one failure by rule, always alike for the same facts; null for a test that passed and for gradings that do not

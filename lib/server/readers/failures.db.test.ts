@@ -5,7 +5,7 @@ import type { FailureTally } from "@/lib/contract/failures-api";
 import type { FailureDetail, TestOutcome } from "@/lib/contract/result";
 import type { GradingStatus, OutcomeStatus } from "@/lib/contract/vocabulary";
 import { failureCsv } from "@/lib/prepare/failure-csv";
-import { failureTypes, rulesVersion } from "@/lib/taxonomy/failure-types";
+import { failureTypes, rulesVersion, taxonomyVersion } from "@/lib/taxonomy/failure-types";
 import { relabel } from "../admin/relabel";
 import { channels } from "../announce";
 import { getDatabase } from "../context";
@@ -219,6 +219,7 @@ describe("the table of failure types", () => {
     expect((await overview({ model: "nobody" })).total.graded).toBe(0);
     expect(await getFailureOverview({ suite: "no-such-suite" })).toBeNull();
     const { taxonomy } = await overview();
+    expect(taxonomy.version).toBe(taxonomyVersion);
     expect(taxonomy.types.map(({ class: name, type, meaning }) => ({ class: name, type, meaning }))).toEqual(
       failureTypes,
     );
