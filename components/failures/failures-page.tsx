@@ -83,8 +83,10 @@ function Notes({ overview, published }: { overview: FailureOverview; published: 
     <div className="notes">
       <p>
         An attempt counts once under every type of which it has at least one failing case, so types do not add up to
-        their class. Share: of the {formatNumber(overview.total.failing)} failing{" "}
-        {plural(overview.total.failing, "attempt")}.
+        their class.
+        {overview.total.failing > 0
+          ? ` Share: of the ${formatNumber(overview.total.failing)} failing ${plural(overview.total.failing, "attempt")}.`
+          : ""}
         <LeftOut overview={overview} /> Rules {overview.rulesVersion}, taxonomy {overview.taxonomy.version};{" "}
         <a href="/docs/methodology">how failures are labelled</a>.
       </p>

@@ -106,7 +106,12 @@ test("the lead says how many fail, and in which way most", () => {
   expect(failuresLead({ ...overview, total: { ...overview.total, failing: 0 } })).toMatch(
     /^None of 20 graded attempts/,
   );
-  expect(failuresLead({ ...overview, total: { ...overview.total, graded: 0 } })).toMatch(/^No attempt of models/);
+  expect(failuresLead({ ...overview, total: { ...overview.total, graded: 0 } })).toBe(
+    "No attempt of models is graded here yet.",
+  );
+  expect(failuresLead({ ...overview, filter: { type: "value" }, total: { ...overview.total, graded: 0 } })).toBe(
+    "No graded attempt of models is let through by these filters.",
+  );
 });
 
 test("a group is the filter of its name", () => {

@@ -129,10 +129,12 @@ export function groupFilter(by: FailureGrouping, key: string): FailureFilter {
 }
 
 /** What the counts say, in two sentences. */
-export function failuresLead({ total, entryKind, suites }: FailureOverview): string {
+export function failuresLead({ total, entryKind, suites, filter }: FailureOverview): string {
   const whose = entryKind === "model" ? "models" : "reference patch sets";
   if (suites.length === 0 || total.graded === 0)
-    return `No attempt of ${whose} is graded here that these filters let through.`;
+    return Object.keys(filter).some((key) => key !== "entryKind")
+      ? `No graded attempt of ${whose} is let through by these filters.`
+      : `No attempt of ${whose} is graded here yet.`;
   const of = `${countWord(total.graded)} graded ${plural(total.graded, "attempt")} of ${whose}`;
   if (total.failing === 0) return `None of ${of} fails in a way that these filters let through.`;
   const most = [...total.classes]
