@@ -1,6 +1,7 @@
 import type { FailureDetailAnswer, FailureEntry, FailureRow } from "../../lib/contract/failures-api";
 import type { FailureDetail, Launch, RankOutcome, Resource, Usage } from "../../lib/contract/result";
 import type { EntryKind, Property } from "../../lib/contract/vocabulary";
+import { effectiveLabelId } from "./effective-labels";
 import { findFailureCluster } from "./failure-clusters";
 import { attemptsOf, type CaseRow, caseColumns, caseOf, type FailureScope } from "./failures";
 import type { SqlRunner } from "./queue";
@@ -100,10 +101,8 @@ export async function findFailure(
     sql<FailureFacts["labels"]>`
       select class, label.type, tags, source, rule, rules_version as "rulesVersion", confidence, evidence,
              created_at as at, id = (
-               select newest.id from label newest join failure using (grading_id, test_id)
-               where newest.grading_id = ${head.gradingId} and newest.test_id = ${head.testId}
-                 and newest.source = failure.label_source
-               order by newest.id desc limit 1
+               select ${effectiveLabelId(sql, sql`failure`)} from failure
+               where failure.grading_id = ${head.gradingId} and failure.test_id = ${head.testId}
              ) as effective
       from label where grading_id = ${head.gradingId} and test_id = ${head.testId} order by id desc`,
     findFailureCluster(sql, scope, {

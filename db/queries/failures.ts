@@ -1,6 +1,7 @@
 import type { FailureCount, FailureOverviewFacts } from "../../lib/contract/failure-facts";
 import type { FailureFilter, FailureGrouping, FailureRow } from "../../lib/contract/failures-api";
 import type { EntryKind } from "../../lib/contract/vocabulary";
+import { effectiveLabelId } from "./effective-labels";
 import type { SqlRunner } from "./queue";
 
 /** Which submissions a question about failures is about. */
@@ -249,6 +250,7 @@ export const caseColumns = (sql: SqlRunner) => sql`
   left join lateral (
     select rule, rules_version, confidence, evidence from label
     where label.grading_id = one.grading_id and label.test_id = one.test_id and label.source = one.label_source
+      and (label.source = 'rule' or label.id = ${effectiveLabelId(sql, sql`one`)})
     order by id desc limit 1
   ) given on true`;
 

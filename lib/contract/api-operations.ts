@@ -27,6 +27,7 @@ import {
   failureOverviewSchema,
   failureRowSchema,
 } from "./failures-api";
+import { exportedLabelSchema, labelAgreementSchema } from "./labels-api";
 import { logRecordSchema } from "./log";
 import { logLinesAnswerSchema, logLinesQuerySchema } from "./log-lines";
 import { probesAnswerSchema, probesQuerySchema } from "./probes-api";
@@ -132,6 +133,8 @@ export const namedSchemas = {
   Log: logAnswerSchema,
   LogRecord: logRecordSchema,
   LiveLog: liveLogAnswerSchema,
+  Label: exportedLabelSchema,
+  LabelAgreement: labelAgreementSchema,
   LogLines: logLinesAnswerSchema,
   Evidence: evidenceResponseSchema,
   Envelope: dsseEnvelopeSchema,
@@ -421,6 +424,27 @@ export const apiOperations: readonly ApiOperation[] = [
         .describe("The test's number in the task's manifest, from 1."),
     }),
     answer: json("Failure"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/labels.csv",
+    id: "getLabelsAsCsv",
+    summary: "Every label of the failures that people have labelled, with what was taken back, as CSV, oldest first.",
+    answer: { type: "text/csv", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/labels.jsonl",
+    id: "getLabelsAsJsonLines",
+    summary: "The same as JSON, one label a line (schema `Label`).",
+    answer: { type: "application/jsonl", schema: null },
+  },
+  {
+    method: "get",
+    path: "/api/v1/labels/agreement",
+    id: "getLabelAgreement",
+    summary: "Cohen's kappa of every pair of people who label, and of each with the rules, with n and an interval.",
+    answer: json("LabelAgreement"),
   },
   {
     method: "get",
