@@ -21,6 +21,25 @@ test("the methodology prints the constants that the site computes with", async (
   await expect(page.getByRole("heading", { name: "What the numbers do not establish" })).toBeVisible();
 });
 
+test("a published table stands at its own address, apart from what is graded here", async ({ page }) => {
+  await page.goto("/published/table2");
+  await expect(page.getByRole("table", { name: /^Table 2/ }).getByRole("row", { name: /GPT-6 Sol/ })).toContainText(
+    "38.9",
+  );
+  const ours = page.getByRole("region", { name: "Ours, of the same kind" });
+  await expect(ours.getByText("Graded here", { exact: true })).toBeVisible();
+  await expect(ours.getByRole("row", { name: /gold/ })).toContainText("100.0");
+});
+
+test("a column’s metric has a page that says the same as its header", async ({ page }) => {
+  await page.goto("/docs/metrics");
+  await page.getByRole("link", { name: "Probe rejection" }).click();
+  await expect(
+    page.getByText("Of the tasks on which every official test passes, those that the probes reject"),
+  ).toBeVisible();
+  await expect(page.getByRole("heading", { name: "What it does not say" })).toBeVisible();
+});
+
 test("verification by hand stands with its commands", async ({ page }) => {
   await page.goto("/docs/verify");
   await expect(page.getByText("sha256sum --check --strict")).toBeVisible();
