@@ -11,7 +11,7 @@ import { type Session, withSession } from "./session";
 /** Takes one group of figures. `repeats` counts the rounds that are kept; `quick` asks for smaller databases. */
 type Measure = (session: Session, options: { repeats: number; quick: boolean }) => Promise<Figure[]>;
 
-const rowNames = ["ingest", "launch", "page", "relabel", "scale"] as const;
+const rowNames = ["ingest", "launch", "page", "relabel", "render", "scale"] as const;
 type RowName = (typeof rowNames)[number];
 
 /** Each row runs in a process of its own; ingest is server code, which loads under React's server condition only. */

@@ -22,10 +22,14 @@ const bounds = { connections: 8, requests: 400, maxMs: 6000 };
 
 /** `/` of the production site with the largest board that one page shows: sizes as sent, and requests answered. */
 export async function measurePage(session: Session, { repeats }: { repeats: number }): Promise<Figure[]> {
-  const { site, twinFile } = await prepareSite(session);
+  const { site, distDir } = await prepareSite(session, size, async (folder) => {
+    // Static files are listed when the site starts and read when they are asked for: the page's bytes come later.
+    await mkdir(dirname(twinOf(folder)), { recursive: true });
+    await writeFile(twinOf(folder), "");
+  });
   const home = new URL("/", site.url);
   const page = await waitForBoard(home);
-  await writeFile(twinFile, page.text);
+  await writeFile(twinOf(distDir), page.text);
   const twin = new URL(twinPath, site.url);
   const scripts = await fetchScripts(home, page.text);
   const scriptBytes = scripts.reduce((sum, script) => sum + script.bytes, 0);
@@ -79,8 +83,17 @@ export async function measurePage(session: Session, { repeats }: { repeats: numb
   ];
 }
 
-/** The built site on a throw-away database with the published data and the synthetic board. */
-async function prepareSite(session: Session) {
+const twinOf = (distDir: string) => join(repositoryRoot, distDir, "static", "bench", "page.html");
+
+/**
+ * The built site on a throw-away database with the published data and a synthetic board. `beforeStart` gets the folder of
+ * the site's own copy of the build.
+ */
+export async function prepareSite(
+  session: Session,
+  board: { entries: number; tasks: number; seed: number },
+  beforeStart: (distDir: string) => Promise<void> = async () => {},
+) {
   session.say("starting Postgres with the published data");
   const server = await startTestServer(join(session.dir, "database"));
   session.defer(() => server.stop());
@@ -93,17 +106,14 @@ async function prepareSite(session: Session) {
   await buildSite({ databaseUrl: database.url, dataDir });
   // After the build, as in life; a build renders submissions with their patches, which these have not.
   session.say("filling the synthetic board");
-  await fillSyntheticBoard(database.url, size);
+  await fillSyntheticBoard(database.url, board);
   // The site writes pages that it renders again into its build, and made-up rows have no place in the real one.
   const distDir = await copyBuild();
   session.defer(async () => removeBuildCopy(distDir));
-  // Static files are listed when the site starts and read when they are asked for: the page's bytes come later.
-  const twinFile = join(repositoryRoot, distDir, "static", "bench", "page.html");
-  await mkdir(dirname(twinFile), { recursive: true });
-  await writeFile(twinFile, "");
+  await beforeStart(distDir);
   const site = await startSite({ databaseUrl: database.url, dataDir, port: await freePort(), distDir });
   session.defer(() => site.stop());
-  return { site, twinFile };
+  return { site, distDir, dataDir, databaseUrl: database.url };
 }
 
 /** What an address sends to a browser that takes gzip, and how long that is. */

@@ -29,7 +29,7 @@ async function attach(): Promise<Program> {
   return attachRunner(system, token, (line) => said.push(line));
 }
 
-async function until(what: string, holds: () => Promise<boolean>, seconds = 120): Promise<void> {
+async function until(what: string, holds: () => Promise<boolean>, seconds = 300): Promise<void> {
   for (let waited = 0; waited < seconds * 1000; waited += 25) {
     if (await holds().catch(() => false)) return;
     await sleep(25);
@@ -99,7 +99,7 @@ async function whileDelivering(killAndRestart: () => Promise<void>): Promise<voi
 }
 
 describe("after a kill the work goes on, nothing is counted twice or lost", {
-  timeout: 180_000 + kills * 45_000,
+  timeout: 600_000 + kills * 90_000,
 }, () => {
   it("the runner, while it grades", async () => {
     await throughKills(
