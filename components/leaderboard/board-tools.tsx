@@ -3,6 +3,7 @@ import { countWord, formatNumber, plural } from "@/lib/format/numbers";
 import { columnChoices } from "@/lib/prepare/board-columns";
 import {
   activeFilters,
+  type BoardFilters,
   type FilterOption,
   type FilterOptions,
   filterOptions,
@@ -48,6 +49,7 @@ function Box(props: { name: string; value: string; checked: boolean; children: R
 
 function EvidenceBoxes({ view, options }: { view: BoardView; options: FilterOptions }) {
   const { filters } = view;
+  if (options.tiers.length === 0 && options.perTask === null) return null;
   return (
     <fieldset>
       <legend>Evidence</legend>
@@ -65,13 +67,26 @@ function EvidenceBoxes({ view, options }: { view: BoardView; options: FilterOpti
   );
 }
 
+/** Filters that are set and that the form has no control for: it must not lose them. */
+function withoutControl(filters: BoardFilters, options: FilterOptions): BoardFilters {
+  return {
+    model: null,
+    organization: options.organization.length > 0 ? null : filters.organization,
+    agent: options.agent.length > 0 ? null : filters.agent,
+    effort: options.effort.length > 0 ? null : filters.effort,
+    tiers: options.tiers.length > 0 ? [] : filters.tiers,
+    perTask: options.perTask === null && filters.perTask,
+    configuration: options.custom === null ? filters.configuration : null,
+  };
+}
+
 /** A form that filters the rows by what they hold; it sends itself to the page as any form does. */
 function FilterForm({ view, board }: { view: BoardView; board: Board }) {
   const options = filterOptions(board);
   const { filters } = view;
   return (
     <form method="get" action="/" className="tool-form">
-      <Hidden view={{ ...view, filters: noFilters }} />
+      <Hidden view={{ ...view, filters: withoutControl(filters, options) }} />
       <label>
         Model contains
         <input type="search" name="model" defaultValue={filters.model ?? ""} maxLength={120} autoComplete="off" />
@@ -94,7 +109,7 @@ function FilterForm({ view, board }: { view: BoardView; board: Board }) {
           </select>
         </label>
       )}
-      {options.tiers.length > 0 || options.perTask !== null ? <EvidenceBoxes view={view} options={options} /> : null}
+      <EvidenceBoxes view={view} options={options} />
       <p className="tool-actions">
         <button type="submit">Apply</button>
         {activeFilters(filters).length > 0 ? <a href={changedHref(view, { filters: noFilters })}>Clear all</a> : null}

@@ -65,7 +65,7 @@ export function filterQuery(filters: BoardFilters): [string, string][] {
 }
 
 /** Whether a row differs from its suite's standard configuration, as far as both state it. */
-export function isCustom(row: Pick<BoardRow, "entry">, suite: Board["suite"]): boolean {
+function isCustom(row: Pick<BoardRow, "entry">, suite: Board["suite"]): boolean {
   return customReasons(row.entry, suite.standard).length > 0;
 }
 

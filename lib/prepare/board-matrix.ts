@@ -3,7 +3,7 @@ import type { Category, TaskChoice } from "@/lib/contract/vocabulary";
 import type { BoardView } from "./board-view";
 
 /** A column of the matrix: a task, with how many of the entries resolve it. */
-export interface MatrixTask {
+interface MatrixTask {
   slug: string;
   title: string;
   category: Category;
@@ -40,8 +40,7 @@ export function matrixRowsPerPage(tasks: number): number {
 }
 
 /** Whether some of the entries resolve a task and others do not: only such a task says who is ahead. */
-export const isDiscriminating = (resolvedBy: number, entries: number): boolean =>
-  resolvedBy > 0 && resolvedBy < entries;
+const isDiscriminating = (resolvedBy: number, entries: number): boolean => resolvedBy > 0 && resolvedBy < entries;
 
 interface MatrixChoice {
   category: Category | null;

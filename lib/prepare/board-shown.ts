@@ -9,7 +9,7 @@ export const rowsPerPage = 100;
  * The board as official tests alone rank it: their shares and rank sets in the place of those by all required tests.
  * Rows that do not state them are left out.
  */
-export function officialBoard(board: Board): Board {
+function officialBoard(board: Board): Board {
   const byOfficial = (row: BoardRow): BoardRow[] =>
     row.officialResolved
       ? [

@@ -158,10 +158,15 @@ export function viewQuery(view: BoardView): [string, string][] {
 
 const isDefaultColumns = (columns: readonly BoardColumnKey[]) => columns.join() === defaultColumns.join();
 
+/** Parameters that can have any number of values. */
+const freeKeys = ["model", "organization", "agent", "effort", "tier", "data", "configuration", "cols"] as const;
+
+/** A comma needs no escape in a query, and lists are read by people. */
+const queryText = (parts: [string, string][]) => new URLSearchParams(parts).toString().replaceAll("%2C", ",");
+
 /** The address of a view on `/`. */
 export function viewHref(view: BoardView): string {
-  // a comma needs no escape in a query, and lists are read by people
-  const text = new URLSearchParams(viewQuery(view)).toString().replaceAll("%2C", ",");
+  const text = queryText(viewQuery(view));
   return text ? `/?${text}` : "/";
 }
 
@@ -178,8 +183,8 @@ export function canonicalHref(view: BoardView): string {
 
 /** Every parameter of a board's address. */
 export const viewKeys = [
-  ...["suite", "version", "condition", "skill", "category", "tests", "sort", "dir", "cols", "view", "x", "tasks"],
-  ...["model", "organization", "agent", "effort", "tier", "data", "configuration", "page"],
+  ...["suite", "version", "condition", "skill", "category", "tests", "sort", "dir", "view", "x", "tasks", "page"],
+  ...freeKeys,
 ] as const;
 
 /** Whether a form sent this query: it holds empty fields and one field for each box, which an address leaves out. */
@@ -195,11 +200,13 @@ const pieceLength = 120;
 
 /**
  * The internal path under which a view is rendered and cached as a page of its own, since a page that reads its query
- * cannot be prerendered: the query, in pieces that each begin with `-`, its escapes written with `~`. `proxy.ts` rewrites
- * `/?...` to it.
+ * cannot be prerendered: the query, in pieces that each begin with `-`, its escapes written with `~`. What has no end of
+ * values stands first, which tells the page cache not to keep a file. `proxy.ts` rewrites `/?...` to it.
  */
 export function viewPath(view: BoardView): string {
-  const query = viewHref(view).slice(2).replaceAll("%", "~");
+  const parts = viewQuery(view);
+  const isFree = ([key]: [string, string]) => freeKeys.some((free) => free === key);
+  const query = queryText([...parts.filter(isFree), ...parts.filter((part) => !isFree(part))]).replaceAll("%", "~");
   const pieces = query.match(new RegExp(`.{1,${pieceLength}}`, "g")) ?? [""];
   return `/board/${pieces.map((piece) => `-${piece}`).join("/")}`;
 }

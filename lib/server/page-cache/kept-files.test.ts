@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parseView, viewPath } from "@/lib/prepare/board-view";
 import PageCache from "./handler.mjs";
 import { fileKeeper } from "./kept-files.mjs";
 
@@ -15,6 +16,18 @@ test("a page that is not found takes no place, and what is no page is never refu
   expect(keeps("/a", page(200))).toBe(true);
   expect(keeps("/fetch", { kind: "FETCH" })).toBe(true);
   expect(keeps("/gone", null)).toBe(true);
+});
+
+test("a board's views are kept, its filters and columns in memory alone", () => {
+  const keeps = fileKeeper();
+  const keyOf = (query: string) => viewPath(parseView(new URLSearchParams(query)));
+  expect(["", "suite=mini&sort=cost", "page=2"].map((query) => keeps(keyOf(query), page()))).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  for (const query of ["suite=mini&model=a", "sort=cost&cols=time", "tier=signed", "data=per-task", "effort=high"])
+    expect(keeps(keyOf(query), page()), query).toBe(false);
 });
 
 test("the cache writes a page that is found, and nothing of one that is not, which it still serves from memory", async () => {
