@@ -7,7 +7,7 @@ export async function GET(request: Request): Promise<Response> {
   return respond(async () =>
     publicText(
       request,
-      `User-agent: *\nDisallow: /api/runner/\nDisallow: /api/internal/\n\nSitemap: ${siteUrl(request)}/sitemap.xml\n`,
+      `User-agent: *\nDisallow: /api/runner/\nDisallow: /api/internal/\nDisallow: /account\n\nSitemap: ${siteUrl(request)}/sitemap.xml\n`,
       "text/plain; charset=utf-8",
     ),
   );

@@ -50,7 +50,7 @@ async function addresses(): Promise<string[]> {
     }),
   );
   const printed = (await listPublished()).flatMap(({ tables }) => tables.map(({ key }) => `/published/${key}`));
-  return [...new Set(["/", ...documents, ...printed, ...found.flat()])].slice(0, mostAddresses);
+  return [...new Set(["/", "/label/agreement", ...documents, ...printed, ...found.flat()])].slice(0, mostAddresses);
 }
 
 export async function GET(request: Request): Promise<Response> {

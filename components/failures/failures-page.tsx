@@ -134,7 +134,8 @@ export function FailuresPage({
         <Notes overview={overview} published={published} />
         <p className="source">
           <a href={`/api/v1/failures/overview${query}`}>Counts as JSON</a> ·{" "}
-          <a href={`/api/v1/failures.csv${query}`}>Cases as CSV</a>
+          <a href={`/api/v1/failures.csv${query}`}>Cases as CSV</a> ·{" "}
+          <a href="/label/agreement">Labels by people, and how far they agree</a>
         </p>
       </section>
       {overview.total.failing > 0 ? (

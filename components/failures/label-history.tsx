@@ -3,6 +3,7 @@ import type { FailureDetailAnswer, FailureLabel } from "@/lib/contract/failures-
 import { formatInstant } from "@/lib/format/times";
 import { visibleText } from "@/lib/format/visible-text";
 import { failuresHref } from "@/lib/prepare/failure-view";
+import { labelHref } from "@/lib/prepare/label-view";
 
 const fieldLabels: Record<NonNullable<FailureLabel["evidence"]>["field"], string> = {
   status: "the outcome",
@@ -33,8 +34,8 @@ function evidenceText(answer: FailureDetailAnswer, { evidence }: FailureLabel): 
   return text ? text : null;
 }
 
-function Source({ label }: { label: FailureLabel }) {
-  if (label.source === "person") return <>a person</>;
+function Source({ label }: { label: FailureLabel & { person?: string | null } }) {
+  if (label.source === "person") return label.person ? <code>{label.person}</code> : <>a person</>;
   return (
     <>
       rule <code>{label.rule}</code>
@@ -60,7 +61,7 @@ export function LabelHistory({ answer }: { answer: FailureDetailAnswer }) {
       <dl className="facts">
         <dt>Given by</dt>
         <dd>
-          <Source label={label} />
+          <Source label={answer.labels.find(({ effective }) => effective) ?? label} />
         </dd>
         {label.confidence ? (
           <>
@@ -82,6 +83,13 @@ export function LabelHistory({ answer }: { answer: FailureDetailAnswer }) {
           </>
         ) : null}
       </dl>
+      {answer.failure.test.hidden ? null : (
+        <p className="aside">
+          <a href={labelHref({ filter: {}, at: answer.failure.address, adjudicate: false })} rel="nofollow">
+            Label it by hand
+          </a>
+        </p>
+      )}
       {answer.labels.length > 1 ? (
         <ScrollRegion label="History of labels">
           <table className="plain label-history">
@@ -97,7 +105,7 @@ export function LabelHistory({ answer }: { answer: FailureDetailAnswer }) {
             </thead>
             <tbody>
               {answer.labels.map((one) => (
-                <tr key={`${one.at} ${one.source} ${one.rule} ${one.rulesVersion} ${one.type}`}>
+                <tr key={`${one.at} ${one.source} ${one.rule} ${one.rulesVersion} ${one.person} ${one.type}`}>
                   <td>{formatInstant(one.at)}</td>
                   <th scope="row">
                     {one.class}: {one.type}
@@ -107,7 +115,7 @@ export function LabelHistory({ answer }: { answer: FailureDetailAnswer }) {
                     <Source label={one} />
                   </td>
                   <td>{one.confidence ?? "—"}</td>
-                  <td>{one.effective ? "yes" : "no"}</td>
+                  <td>{one.effective ? "yes" : one.withdrawnAt ? "taken back" : "no"}</td>
                 </tr>
               ))}
             </tbody>

@@ -90,7 +90,7 @@ export function NoRole({ person }: { person: Person }) {
   );
 }
 
-function Filters({ view }: { view: LabelView }) {
+function Filters({ view, types }: { view: LabelView; types: string[] }) {
   const on = failureFilterKeys.filter((key) => view.filter[key] !== undefined);
   return (
     <div className="label-filters">
@@ -101,8 +101,15 @@ function Filters({ view }: { view: LabelView }) {
             <input key={key} type="hidden" name={key} value={view.filter[key]} />
           ))}
         <label>
-          Only those that now count as{" "}
-          <input name="type" defaultValue={view.filter.type ?? ""} maxLength={80} placeholder="any type" />
+          Only those that count as{" "}
+          <select name="type" defaultValue={view.filter.type ?? ""}>
+            <option value="">any type</option>
+            {[...types, "unclassified"].map((type) => (
+              <option key={type} value={type}>
+                {type}
+              </option>
+            ))}
+          </select>
         </label>{" "}
         <button type="submit" className="action">
           Apply
@@ -241,7 +248,7 @@ export function LabelPage({ view, person, problem, types, place, shown }: Props)
           </p>
         ) : null}
       </div>
-      <Filters view={view} />
+      <Filters view={view} types={types.map(({ type }) => type)} />
       {shown ? (
         <div className="label-columns">
           <Case answer={shown.answer} background={shown.background} />

@@ -3,7 +3,7 @@ import type { FailureDetail, Launch, RankOutcome, Resource, Usage } from "../../
 import type { EntryKind, Property } from "../../lib/contract/vocabulary";
 import { effectiveLabelId } from "./effective-labels";
 import { findFailureCluster } from "./failure-clusters";
-import { attemptsOf, type CaseRow, caseColumns, caseOf, type FailureScope } from "./failures";
+import { attemptsOf, type CaseRow, caseColumns, caseOf, type FailureScope, keptCases } from "./failures";
 import type { SqlRunner } from "./queue";
 
 /** Members of a cluster, and entries, that the page of a failure lists. */
@@ -21,7 +21,10 @@ export interface FailureFacts {
   resources: Resource[];
   usage: Usage | null;
   launches: Launch[];
-  labels: (Omit<FailureDetailAnswer["labels"][number], "at"> & { at: Date })[];
+  labels: (Omit<FailureDetailAnswer["labels"][number], "at" | "withdrawnAt"> & {
+    at: Date;
+    withdrawnAt: Date | null;
+  })[];
   cluster: FailureDetailAnswer["cluster"];
   sameTest: FailureDetailAnswer["sameTest"];
 }
@@ -81,26 +84,14 @@ export async function findFailure(
   };
   const [[row], ranks, resources, labels, cluster, sameTest] = await Promise.all([
     sql<CaseRow[]>`
-      with one as (
-        select grading.id as grading_id, attempt.submission_id, attempt.id as attempt_id, submission.entry_id,
-               submission.suite_id, attempt.task_id, failure.test_id, failure.status as test_status, failure.root_rank,
-               failure.exception_type, failure.line, failure.signature, failure.class, failure.type, failure.tags,
-               failure.label_source, task_test.name, task_test.position as test_position, task_test.kind,
-               task_test.property, (task_test.kind = 'probe' and suite.probes = 'hidden') as hidden
-        from failure
-        join grading on grading.id = failure.grading_id
-        join attempt on attempt.id = grading.attempt_id
-        join submission on submission.id = attempt.submission_id
-        join suite on suite.id = submission.suite_id
-        join task_test on task_test.id = failure.test_id
-        where failure.grading_id = ${head.gradingId} and failure.test_id = ${head.testId}
-      )
+      with ${keptCases(sql, sql`failure.grading_id = ${head.gradingId} and failure.test_id = ${head.testId}`)}
       select ${caseColumns(sql)}`,
     listRanks(sql, head),
     listResources(sql, head),
     sql<FailureFacts["labels"]>`
       select class, label.type, tags, source, rule, rules_version as "rulesVersion", confidence, evidence,
-             created_at as at, id = (
+             created_at as at, (select pseudonym from person where person.id = label.person_id) as person,
+             (select created_at from label_withdrawal where label_id = label.id) as "withdrawnAt", id = (
                select ${effectiveLabelId(sql, sql`failure`)} from failure
                where failure.grading_id = ${head.gradingId} and failure.test_id = ${head.testId}
              ) as effective

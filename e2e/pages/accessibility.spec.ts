@@ -34,6 +34,8 @@ for (const address of [
   "/docs/task-format",
   "/published/table2",
   "/search?q=router",
+  "/account/sign-in",
+  "/label/agreement",
 ]) {
   test(`axe finds nothing on ${address}`, async ({ page }) => {
     await page.goto(address);

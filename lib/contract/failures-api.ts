@@ -277,7 +277,16 @@ export const failureDetailAnswerSchema = z.object({
   /** The launches that the ranks' outcomes name, with their places in the result. */
   launches: z.array(launchSchema.extend({ index: z.int() })),
   /** Every label that it was ever given, newest first. */
-  labels: z.array(labelSchema.extend({ at: z.string(), effective: z.boolean() })),
+  labels: z.array(
+    labelSchema.extend({
+      at: z.string(),
+      effective: z.boolean(),
+      /** Public name of the person; null for a rule's label. */
+      person: z.string().nullable(),
+      /** When the person took it back; it counts nowhere since. */
+      withdrawnAt: z.string().nullable(),
+    }),
+  ),
   /** Null for a hidden probe. */
   cluster: clusterSizeSchema.extend({ elsewhere: z.array(failureRowSchema) }).nullable(),
   /** What the same test did for every entry that a board shows, passing ones too. */

@@ -50,6 +50,7 @@ export function failureAnswerOf(facts: FailureFacts): FailureDetailAnswer {
       ...label,
       evidence: hidden ? null : label.evidence,
       at: label.at.toISOString(),
+      withdrawnAt: label.withdrawnAt?.toISOString() ?? null,
     })),
     cluster: hidden ? null : facts.cluster,
     sameTest: facts.sameTest,
