@@ -5,6 +5,7 @@ export * from "./jobs";
 export * from "./log";
 export * from "./organizations";
 export * from "./published";
+export * from "./self-tests";
 export * from "./submissions";
 export * from "./suites";
 export * from "./taxonomy";
