@@ -1,5 +1,6 @@
 import { ScrollRegion } from "@/components/ui/scroll-region";
 import type { Board, BoardRow, TaskCell } from "@/lib/contract/api";
+import type { Category } from "@/lib/contract/vocabulary";
 import { countWord, formatNumber, formatPct, formatRankSet, plural } from "@/lib/format/numbers";
 import type { Matrix, MatrixRow } from "@/lib/prepare/board-matrix";
 import type { PageOf } from "@/lib/prepare/board-shown";
@@ -37,8 +38,9 @@ function Cells({ row, cells }: MatrixRow) {
   });
 }
 
-function Line({ line, rank }: { line: MatrixRow; rank: boolean }) {
+function Line({ line, category, rank }: { line: MatrixRow; category: Category | null; rank: boolean }) {
   const { row } = line;
+  const share = category ? row.byCategory.find((one) => one.category === category)?.share : row.resolved;
   return (
     <tr>
       <th scope="row" className="matrix-entry" data-name={row.entry.model}>
@@ -46,7 +48,7 @@ function Line({ line, rank }: { line: MatrixRow; rank: boolean }) {
           <bdi>{row.entry.model}</bdi>
         </a>
         <small>
-          {formatPct(row.resolved.pct)} %{rank ? `, rank ${formatRankSet(row.rankSet)}` : ""}
+          {formatPct(share?.pct)} %{rank ? `, rank ${formatRankSet(row.rankSet)}` : ""}
         </small>
       </th>
       <Cells {...line} />
@@ -54,7 +56,8 @@ function Line({ line, rank }: { line: MatrixRow; rank: boolean }) {
   );
 }
 
-function MatrixTable({ board, matrix, rows }: { board: Board; matrix: Matrix; rows: readonly MatrixRow[] }) {
+function MatrixTable(props: { board: Board; view: BoardView; matrix: Matrix; rows: readonly MatrixRow[] }) {
+  const { board, view, matrix, rows } = props;
   const { tasks, references, entries } = matrix;
   const judges = entries > 0 ? entries : references.length;
   const noun = entries > 0 ? plural(entries, "entry", "entries") : plural(judges, "reference set");
@@ -89,7 +92,7 @@ function MatrixTable({ board, matrix, rows }: { board: Board; matrix: Matrix; ro
         {rows.length > 0 ? (
           <tbody>
             {rows.map((line) => (
-              <Line key={line.row.submissionId} line={line} rank />
+              <Line key={line.row.submissionId} line={line} category={view.category} rank />
             ))}
           </tbody>
         ) : null}
@@ -101,7 +104,7 @@ function MatrixTable({ board, matrix, rows }: { board: Board; matrix: Matrix; ro
               </th>
             </tr>
             {references.map((line) => (
-              <Line key={line.row.submissionId} line={line} rank={false} />
+              <Line key={line.row.submissionId} line={line} category={view.category} rank={false} />
             ))}
           </tbody>
         ) : null}
@@ -144,7 +147,7 @@ export function MatrixView(props: { board: Board; view: BoardView; matrix: Matri
         </p>
       ) : (
         <GridKeys hint="Each square leads to its attempt; the arrow keys step from square to square.">
-          <MatrixTable board={board} matrix={matrix} rows={page.items} />
+          <MatrixTable board={board} view={view} matrix={matrix} rows={page.items} />
         </GridKeys>
       )}
       <PageLinks view={view} page={page} />
