@@ -1,7 +1,7 @@
 import type { FailureClusterList, FailureRow } from "../../lib/contract/failures-api";
 import type { FailureDetail } from "../../lib/contract/result";
 import type { OutcomeStatus } from "../../lib/contract/vocabulary";
-import { type CaseRow, caseColumns, caseOf, casesOf, type FailureScope } from "./failures";
+import { type CaseRow, caseColumns, caseOf, casesOf, type FailureScope, keptCases } from "./failures";
 import type { SqlRunner } from "./queue";
 
 /** A rank's failure as it is kept, for what followed the root. */
@@ -59,7 +59,7 @@ export async function listFailureClusters(
       order by largest.attempts desc, largest.cases desc, largest.signature`,
   ]);
   const cases = found.map(({ gradingId, testId }) => ({ gradingId, testId }));
-  const [examples, followers] = await Promise.all([listCases(sql, scope, cases), listFollowers(sql, cases)]);
+  const [examples, followers] = await Promise.all([listCases(sql, cases), listFollowers(sql, cases)]);
   const keyOf = (one: { gradingId: string; testId: number }) => `${one.gradingId} ${one.testId}`;
   return {
     total: sums?.total ?? 0,
@@ -77,17 +77,12 @@ export async function listFailureClusters(
 /** The named cases as rows, by grading and test. */
 async function listCases(
   sql: SqlRunner,
-  scope: FailureScope,
   cases: readonly { gradingId: string; testId: number }[],
 ): Promise<Map<string, FailureRow>> {
+  const wanted = sql`(failure.grading_id, failure.test_id) in (
+    select * from unnest(${cases.map(({ gradingId }) => gradingId)}::uuid[], ${cases.map(({ testId }) => testId)}::int[]))`;
   const rows = await sql<(CaseRow & { testId: number })[]>`
-    with ${casesOf(sql, scope)},
-    one as (
-      select failing.* from failing
-      join unnest(${cases.map(({ gradingId }) => gradingId)}::uuid[], ${cases.map(({ testId }) => testId)}::int[])
-           as wanted (grading_id, test_id) using (grading_id, test_id)
-    )
-    select one.test_id as "testId", ${caseColumns(sql)}`;
+    with ${keptCases(sql, wanted)} select one.test_id as "testId", ${caseColumns(sql)}`;
   return new Map(rows.map(({ testId, ...row }) => [`${row.grading} ${testId}`, caseOf(row)]));
 }
 

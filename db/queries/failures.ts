@@ -1,3 +1,4 @@
+import type { PendingQuery, Row } from "postgres";
 import type { FailureCount, FailureOverviewFacts } from "../../lib/contract/failure-facts";
 import type { FailureFilter, FailureGrouping, FailureRow } from "../../lib/contract/failures-api";
 import type { EntryKind } from "../../lib/contract/vocabulary";
@@ -253,6 +254,23 @@ export const caseColumns = (sql: SqlRunner) => sql`
       and (label.source = 'rule' or label.id = ${effectiveLabelId(sql, sql`one`)})
     order by id desc limit 1
   ) given on true`;
+
+/** Failures that are named one by one, in the columns of `failing`, whatever a board shows. */
+export const keptCases = (sql: SqlRunner, wanted: PendingQuery<Row[]>) => sql`
+  one as (
+    select grading.id as grading_id, attempt.submission_id, attempt.id as attempt_id, submission.entry_id,
+           submission.suite_id, attempt.task_id, failure.test_id, failure.status as test_status, failure.root_rank,
+           failure.exception_type, failure.line, failure.signature, failure.class, failure.type, failure.tags,
+           failure.label_source, task_test.name, task_test.position as test_position, task_test.kind,
+           task_test.property, (task_test.kind = 'probe' and suite.probes = 'hidden') as hidden
+    from failure
+    join grading on grading.id = failure.grading_id
+    join attempt on attempt.id = grading.attempt_id
+    join submission on submission.id = attempt.submission_id
+    join suite on suite.id = submission.suite_id
+    join task_test on task_test.id = failure.test_id
+    where ${wanted}
+  )`;
 
 export function caseOf(row: CaseRow): FailureRow {
   const { grading, testNumber, suite, suiteVersion, slug, title, repository, category, taskType, testName, ...rest } =
