@@ -81,7 +81,7 @@ export function describeRelabelling(report: Relabelling): { summary: string; hea
   const { failures, labels, moved, changes, dryRun } = report;
   const changed = changes.filter(({ from, to }) => from !== to).reduce((sum, { failures: count }) => sum + count, 0);
   const froms = [...new Set(changes.map(({ from }) => from))];
-  const tos = [...new Set(changes.map(({ to }) => to))].sort();
+  const tos = [...new Set(changes.map(({ to }) => to))].sort((a, b) => a.localeCompare(b, "en"));
   const count = (from: string, to: string) =>
     changes.find((change) => change.from === from && change.to === to)?.failures;
   return {
