@@ -8,7 +8,7 @@ export interface Figure {
   /** Null where this machine cannot measure it; `detail` says why. */
   value: number | null;
   /** `x`: a ratio within one run. `kB`: 1000 bytes. */
-  unit: "x" | "kB" | "ms";
+  unit: "x" | "kB" | "ms" | "points";
   /** First and third quartile of the repeats; null for what does not vary. */
   quartiles: [number, number] | null;
   repeats: number;

@@ -11,7 +11,7 @@ import { type Session, withSession } from "./session";
 /** Takes one group of figures. `repeats` counts the rounds that are kept; `quick` asks for smaller databases. */
 type Measure = (session: Session, options: { repeats: number; quick: boolean }) => Promise<Figure[]>;
 
-const rowNames = ["ingest", "launch", "page", "relabel", "render", "scale"] as const;
+const rowNames = ["ingest", "launch", "lighthouse", "page", "relabel", "render", "scale"] as const;
 type RowName = (typeof rowNames)[number];
 
 /** Each row runs in a process of its own; ingest is server code, which loads under React's server condition only. */
@@ -22,6 +22,7 @@ const rows: Record<RowName, { repeats: number; conditions: string[]; load: () =>
     load: async () => (await import("./ingest")).measureIngest,
   },
   launch: { repeats: 5, conditions: [], load: async () => (await import("./launch")).measureLaunch },
+  lighthouse: { repeats: 1, conditions: [], load: async () => (await import("./lighthouse")).measureLighthouse },
   page: { repeats: 9, conditions: [], load: async () => (await import("./page")).measurePage },
   relabel: {
     repeats: 3,

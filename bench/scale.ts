@@ -1,9 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type postgres from "postgres";
 import { createDatabase, type Database } from "../db/client";
 import { startEmbedded } from "../db/embedded";
 import { migrateDatabase } from "../db/migrate";
 import { findBoardFacts } from "../db/queries/board";
+import { findFailureScope, listFailures } from "../db/queries/failures";
 import { findAttempt, findSubmission } from "../db/queries/submissions";
 import { findTask } from "../db/queries/tasks";
 import { withDatabase } from "../db/testing";
@@ -20,6 +22,7 @@ const warmups = 3;
 /** What a query reads: one of the two databases, and rows in it that a page would show. */
 interface Subject {
   db: Database;
+  sql: postgres.Sql;
   submissionId: string;
   task: string;
 }
@@ -44,6 +47,14 @@ const queries: { name: string; what: string; read: (subject: Subject) => Promise
     name: "attempt query",
     what: "an attempt's page: outcomes, ranks, files",
     read: ({ db, submissionId, task }) => findAttempt(db, { submissionId, task }),
+  },
+  {
+    name: "failures query",
+    what: "the first 50 failing cases of a board of 100 entries",
+    read: async ({ sql }) => {
+      const scope = await findFailureScope(sql, { suite: syntheticSlug, version: "2.0" });
+      return scope && listFailures(sql, scope, { offset: 0, limit: 50 });
+    },
   },
 ];
 
@@ -129,7 +140,7 @@ async function openHistories(session: Session, quick: boolean) {
       select (select count(*)::int from submission) as submissions, (select count(*)::int from attempt) as attempts,
              (select count(*)::int from outcome) as outcomes`;
     if (!row || !counted) throw new Error(`database ${name} is empty`);
-    return { subject: { db: handle.db, ...row }, counted };
+    return { subject: { db: handle.db, sql: handle.sql, ...row }, counted };
   };
   const few = await open(names.few);
   const many = await open(names.many);
