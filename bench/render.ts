@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { type Browser, chromium } from "@playwright/test";
 import { request } from "undici";
 import { createDatabase } from "../db/client";
+import { logHref } from "../lib/prepare/log-view";
 import { type Figure, median, quartilesOf, timed } from "./figure";
 import { prepareSite } from "./page";
 import type { Session } from "./session";
@@ -88,12 +89,12 @@ async function measureViews(session: Session, siteUrl: string): Promise<Figure[]
 
 async function measureLog(session: Session, siteUrl: string, gradingId: string, repeats: number): Promise<Figure> {
   session.say("the log of 200 MB: first screen, then screens far down");
-  const address = `/logs/${gradingId}/${logPath}`;
-  const first = await timed(() => ask(new URL(address, siteUrl)));
+  const log = { gradingId, path: logPath };
+  const first = await timed(() => ask(new URL(logHref(log), siteUrl)));
   const seen: number[] = [];
   for (let round = 0; round < repeats; round++) {
     const line = 1_000_003 + 100_019 * round;
-    seen.push((await timed(() => ask(new URL(`${address}?line=${line}`, siteUrl)))).ms);
+    seen.push((await timed(() => ask(new URL(logHref({ ...log, line }), siteUrl)))).ms);
   }
   return {
     name: "log of 200 MB",
