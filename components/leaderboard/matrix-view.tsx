@@ -151,7 +151,7 @@ export function MatrixView(props: { board: Board; view: BoardView; matrix: Matri
         </GridKeys>
       )}
       <PageLinks view={view} page={page} />
-      {isEmpty ? null : <VerdictLegend />}
+      {isEmpty || tasks.length === 0 ? null : <VerdictLegend />}
       <div className="notes">
         {undrawn.length > 0 ? <p>{undrawnText(undrawn)}</p> : null}
         {hiddenTasks > 0 && tasks.length > 0 ? (
@@ -164,9 +164,9 @@ export function MatrixView(props: { board: Board; view: BoardView; matrix: Matri
         {matrix.entries === 0 && matrix.references.length > 0 ? (
           <p>No entry is ranked here by per-task data: the order of the tasks is that of the reference sets.</p>
         ) : null}
-        {matrix.entries > 0 ? (
+        {matrix.entries > 1 && tasks.length > 0 ? (
           <p>
-            Tasks by how many of the {countWord(matrix.entries)} ranked {plural(matrix.entries, "entry", "entries")}{" "}
+            Tasks by how many of the {countWord(matrix.entries)} ranked entries{" "}
             {view.tests === "official" ? "pass their official tests" : "resolve them"}
             {", whatever is filtered."}
           </p>
