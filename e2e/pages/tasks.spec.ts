@@ -72,16 +72,6 @@ test("from a task to the attempt behind a verdict, and back", async ({ page, sit
   await expect(page).toHaveURL(address);
 });
 
-test("a task strip leads to its suite's tasks", async ({ page, site }) => {
-  await page.goto("/?suite=infradev-mini");
-  await page
-    .getByRole("table", { name: "Reference patch sets" })
-    .getByRole("link", { name: /^Training: \d/ })
-    .first()
-    .click();
-  await expect(page).toHaveURL(`/tasks?suite=infradev-mini&version=${site.mini.suite.version}`);
-});
-
 test("what the pages show stands under the API too", async ({ request, site }) => {
   const list = taskListSchema.parse(await (await request.get("/api/v1/tasks?suite=infradev-mini")).json());
   expect(list.tasks.map(({ slug }) => slug)).toEqual(site.mini.suite.tasks.map(({ slug }) => slug));
