@@ -80,7 +80,7 @@ function Pooled({ label, pooled, ranked }: { label: string; pooled: PooledReject
       <th scope="row">{label}</th>
       <td />
       <td />
-      <td />
+      <td className="probe-bar" />
       <td className="num rejected">
         <RejectedShare share={pooled} />
       </td>
