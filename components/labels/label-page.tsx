@@ -150,7 +150,7 @@ function Case({ answer, background }: { answer: FailureDetailAnswer; background:
   return (
     <div className="label-case">
       {requirement ? <p className="requirement">Required: {requirement}</p> : null}
-      <h3 id="message">Message</h3>
+      <h2 id="message">Message</h2>
       {failure.exceptionType ? (
         <p>
           <code>{failure.exceptionType}</code>
@@ -169,13 +169,13 @@ function Case({ answer, background }: { answer: FailureDetailAnswer; background:
       ) : null}
       {frames.length > 0 ? (
         <>
-          <h3>Traceback</h3>
+          <h2>Traceback</h2>
           <Frames frames={frames} />
         </>
       ) : null}
       {log ? (
         <>
-          <h3>Log</h3>
+          <h2>Log</h2>
           <p className="aside">
             <a href={logHref({ gradingId, path: log.path, line: log.marked })}>
               {logName(logPathOf(log.path))}, line {log.marked}
@@ -197,7 +197,7 @@ function Case({ answer, background }: { answer: FailureDetailAnswer; background:
 function Given({ labels }: { labels: GivenLabel[] }) {
   return (
     <section aria-labelledby="given" className="label-given">
-      <h3 id="given">Labels that people gave</h3>
+      <h2 id="given">Labels that people gave</h2>
       {labels.length === 0 ? <p className="aside">None yet.</p> : null}
       <ul>
         {labels.map((label) => (

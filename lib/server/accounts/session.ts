@@ -44,7 +44,7 @@ export async function requirePerson(
   return { ...person, role };
 }
 
-export function roleMissing(roles: readonly PersonRole[]): InfraDevError {
+function roleMissing(roles: readonly PersonRole[]): InfraDevError {
   return new InfraDevError("forbidden", {
     code: "accounts.role",
     message: "this account may not do that",
