@@ -103,6 +103,63 @@ describe("the rules", () => {
     expect(tags("tinyfleet.comm.PeerLost", "rank 1 is gone")).toEqual(["communication"]);
   });
 
+  it("call a record that holds nothing or contradicts itself unclassified", () => {
+    const nothing = failed("", " ", { exceptionType: null, mro: [], frames: [] });
+    expect(typeOf({ failure: nothing })).toBe("unclassified by no-record");
+    expect(typeOf({ status: "failed", failure: null })).toBe("unclassified by no-record");
+    expect(typeOf({ failure: { ...nothing, message: "<message could not be made: TypeError>" } })).toBe(
+      "unclassified by no-record",
+    );
+    expect(typeOf({ failure: failed("ValueError", "x", { mro: ["KeyError", "Exception"] }) })).toBe(
+      "unclassified by no-record",
+    );
+    expect(typeOf({ failure: { ...nothing, exceptionType: "ValueError" } })).toBe("execution-api by exception");
+  });
+
+  it("call an assertion on import a collection failure, and one of a test's body not", () => {
+    const asserted = (name: string) => failed("AssertionError", "too old", { frames: [frame("test", name)] });
+    expect(typeOf({ failure: asserted("<module>") })).toBe("execution-api by assertion-on-import");
+    expect(typeOf({ status: "failed", failure: asserted("test_it") })).toBe("value by assertion-declared-property");
+  });
+
+  it("decide alike with and without the name of the builtin module", () => {
+    const mro = ["KeyError", "LookupError", "Exception", "BaseException"];
+    const more = { mro, frames: [frame("test"), frame("project", "load_state_dict")] };
+    const plain = failed("KeyError", "'step'", more);
+    const prefixed = failed("builtins.KeyError", "'step'", { ...more, mro: mro.map((name) => `builtins.${name}`) });
+    expect(typeOf({ failure: prefixed })).toBe(typeOf({ failure: plain }));
+    const unknown = classify({ status: "error", failure: failed("builtins.KeyError", "'x'"), property: "value" });
+    expect(unknown?.evidence).toEqual({ field: "exceptionType", index: null, from: 9, to: 17 });
+  });
+
+  it("read what an error says, and not the source or the command that it quotes", () => {
+    const kernel = "at 3:4:\n    a = tl.zeros((B,), dtype=tl.float16)\n    ^\n";
+    expect(typeOf({ failure: failed("CompilationError", `${kernel}NameError('B is not defined')`) })).toBe(
+      "execution-api by exception",
+    );
+    const label = classify({
+      status: "error",
+      failure: failed("CompilationError", `${kernel}incompatible dimensions at index 0: 4 and 8`),
+      property: "value",
+    });
+    expect(label?.type).toBe("shape-layout-dtype");
+    expect(label?.evidence?.from).toBe(kernel.length);
+  });
+
+  it.each([
+    ["a", 100_000],
+    ["block ", 20_000],
+    ['File "a.py", line 1, in f\n', 4_000],
+    ["x.Y: ", 20_000],
+    ["expected got size mismatch of ", 4_000],
+    ["+-+---- 1 ----\n| A.B: c\n", 4_000],
+  ])("need little time for a long message of %j", (piece, times) => {
+    const began = performance.now();
+    for (const name of ["RuntimeError", "ExceptionGroup", "CalledProcessError"])
+      classify({ status: "error", failure: failed(name, piece.repeat(times)), property: "value" });
+    expect(performance.now() - began).toBeLessThan(3_000);
+  });
+
   it("name known types only", () => {
     const known = new Set<string>(failureTypes.map(({ type }) => type));
     expect(Object.values(typeOfProperty).every(({ type }) => known.has(type))).toBe(true);

@@ -1,6 +1,7 @@
 import type { EvidenceSpan, FailureDetail, RuleLabel } from "@/lib/contract/result";
 import type { Confidence, GradingStatus, OutcomeStatus, Property } from "@/lib/contract/vocabulary";
 import { failureTypes, type KnownType, rulesVersion, typeOfProperty } from "./failure-types";
+import { toldFrom } from "./told";
 import { type FailureFacts, lastName, type UnwrappedFailure, unwrapFailure } from "./unwrap";
 import * as words from "./words";
 
@@ -28,18 +29,37 @@ type Rule = {
 /** Frames that are the project's, the tests' or the probes' own; libraries below them raise on their behalf. */
 const ownFrames = ({ frames }: Pick<FailureDetail, "frames">) => frames.filter((frame) => frame.origin !== "other");
 
+/** How a test file is called; in a carried traceback nothing else says whose a file is. */
+const testFile = /(?:^|\/)(?:test_[^/]*|[^/]*_test)\.py$/;
+
 /**
- * Whether a failure is a test's assertion: an AssertionError, or pytest's own `fail`, raised by test code. One that
- * product code raises, or a framework below it, is an exception like any other; libraries of assertions speak for tests.
+ * Whether a failure is a test's assertion: an AssertionError, or pytest's own `fail`, whose innermost frame that is no
+ * library's is test or probe code. One that product code raises is an exception like any other.
  */
 export function isAssertion(
-  failure: Pick<FailureDetail, "mro" | "frames"> & { exceptionType?: string | null },
+  failure: Pick<FailureDetail, "mro" | "frames"> & { exceptionType?: string | null; carriedAt?: number | null },
 ): boolean {
   const names = [failure.exceptionType ?? "", ...failure.mro].map(lastName);
   const asserted = names.includes("AssertionError") || (names.includes("Failed") && names.includes("OutcomeException"));
-  if (!asserted || ownFrames(failure).at(-1)?.origin === "project") return false;
-  const innermost = failure.frames.at(-1);
-  return innermost?.origin !== "other" || !words.productLibrary.test(innermost.file);
+  const innermost = ownFrames(failure).at(-1);
+  if (!asserted || innermost?.origin === "project") return false;
+  if ((failure.carriedAt ?? null) === null || failure.frames.length === 0) return true;
+  return innermost !== undefined && (innermost.origin === "probe" || testFile.test(innermost.file));
+}
+
+/** Raised while a module of tests was imported: no test ran, so none of its properties was checked. */
+const duringImport = (failure: UnwrappedFailure): boolean =>
+  failure.carriedAt === null && ownFrames(failure)[0]?.function === "<module>";
+
+/** What the runner keeps of an exception whose own text could not be made. */
+const withoutWords = /^\s*(?:<message could not be made[^>\n]*>)?\s*$/;
+
+/** A record that holds nothing, or whose exception is none of its own classes. */
+function contradicts(failure: UnwrappedFailure | null): boolean {
+  if (failure === null) return true;
+  const { exceptionType, mro, message, frames } = failure;
+  if (exceptionType === null) return frames.length === 0 && withoutWords.test(message);
+  return mro.length > 0 && !mro.some((name) => lastName(name) === lastName(exceptionType));
 }
 
 /** Whether a failure is what a rank sees when another one is lost: a collective's, a store's or a connection's error. */
@@ -60,13 +80,18 @@ const readLength = 8000;
 
 /** Where the message says it, in the message as it is kept. */
 function said(failure: UnwrappedFailure | null, pattern: RegExp): EvidenceSpan | null {
-  const match = failure && pattern.exec(failure.message.slice(0, readLength));
+  if (failure === null) return null;
+  const told = toldFrom(failure.message);
+  const match = pattern.exec(failure.message.slice(told, told + readLength));
   if (!match) return null;
-  const from = (failure.carriedAt ?? 0) + match.index;
+  const from = (failure.carriedAt ?? 0) + told + match.index;
   return { field: "message", index: null, from, to: from + match[0].length };
 }
 
-const firstLine = ({ message }: UnwrappedFailure): string => message.slice(0, readLength).split("\n", 1)[0] ?? "";
+const firstLine = ({ message }: UnwrappedFailure): string => {
+  const told = toldFrom(message);
+  return message.slice(told, told + readLength).split("\n", 1)[0] ?? "";
+};
 
 /** Which of the exception's classes has such a name. Classes of a carried exception are found where its type stands. */
 function hasClass(failure: UnwrappedFailure | null, pattern: RegExp): EvidenceSpan | null {
@@ -89,7 +114,7 @@ function hasClass(failure: UnwrappedFailure | null, pattern: RegExp): EvidenceSp
 /** Where a frame of the project says it, the innermost first. Frames of a carried traceback are not among the kept ones. */
 function inFrame(
   failure: UnwrappedFailure | null,
-  field: "function" | "code",
+  field: "function" | "code" | "file",
   pattern: RegExp,
   depth: "innermost" | "any",
 ): { evidence: Span } | null {
@@ -98,11 +123,23 @@ function inFrame(
   for (const index of depth === "any" ? indices : indices.slice(0, 1)) {
     const match = pattern.exec(frames[index]?.[field] ?? "");
     if (match) {
-      const span = { field, index, from: match.index, to: match.index + match[0].length };
-      return { evidence: failure?.carriedAt === null ? span : null };
+      if (field === "file" || failure?.carriedAt !== null) return { evidence: null };
+      return { evidence: { field, index, from: match.index, to: match.index + match[0].length } };
     }
   }
   return null;
+}
+
+/** Whether the project's own code raised it, and no library below. */
+const raisedByProject = (failure: UnwrappedFailure | null): boolean => failure?.frames.at(-1)?.origin === "project";
+
+/** A class that a pickle names and that is not where it was: an import that fails below an unpickler. */
+function duringUnpickling(failure: UnwrappedFailure | null): EvidenceSpan | null {
+  const below = failure?.frames.some(
+    ({ file, function: name, origin }) =>
+      origin === "other" && words.unpicklerFrame.test(file) && words.unpicklerFunction.test(name),
+  );
+  return below ? hasClass(failure, /^(?:ImportError|AttributeError)$/) : null;
 }
 
 const structural = (evidence: EvidenceSpan | null, type: KnownType, ...tags: string[]): Decision | null =>
@@ -139,9 +176,14 @@ const rules: readonly Rule[] = [
   {
     id: "no-record",
     confidence: "none",
-    apply: ({ status, failure }) =>
-      status === "error" && (failure === null || (failure.exceptionType === null && failure.message.trim() === ""))
-        ? { type: "unclassified", evidence: null }
+    apply: ({ failure }) => (contradicts(failure) ? { type: "unclassified", evidence: null } : null),
+  },
+  {
+    id: "assertion-on-import",
+    confidence: "likely",
+    apply: ({ failure }) =>
+      failure !== null && isAssertion(failure) && duringImport(failure)
+        ? { type: "execution-api", tags: ["interface"], evidence: whole("exceptionType", failure.exceptionType ?? "") }
         : null,
   },
   {
@@ -157,7 +199,7 @@ const rules: readonly Rule[] = [
     confidence: "likely",
     apply: ({ status, failure, property }) => {
       // A check that the grader makes from outside, such as a limit, fails a test without an exception.
-      const unraised = status === "failed" && (failure === null || failure.exceptionType === null);
+      const unraised = status === "failed" && failure?.exceptionType === null;
       const decides = unraised || (failure !== null && isAssertion(failure));
       const checked = failure?.activeCheck ?? property;
       return decides ? { ...typeOfProperty[checked], evidence: whole("property", property) } : null;
@@ -173,6 +215,21 @@ const rules: readonly Rule[] = [
     id: "exception-uninitialized-group",
     confidence: "likely",
     apply: ({ failure }) => structural(said(failure, words.uninitialized), "state-lifecycle"),
+  },
+  {
+    id: "exception-unpickling",
+    confidence: "likely",
+    apply: ({ failure }) => structural(said(failure, words.unpickling) ?? duringUnpickling(failure), "state-lifecycle"),
+  },
+  {
+    id: "exception-timeout",
+    confidence: "likely",
+    apply: ({ failure }) => structural(hasClass(failure, /^TimeoutExpired$/), "execution-api", "timeout"),
+  },
+  {
+    id: "exception-child",
+    confidence: "likely",
+    apply: ({ failure }) => structural(hasClass(failure, words.childClass), "execution-api", "child"),
   },
   {
     id: "exception-communication",
@@ -207,18 +264,20 @@ const rules: readonly Rule[] = [
     id: "exception-state-dict",
     confidence: "likely",
     apply: ({ failure }) =>
-      said(failure, words.sizeMismatch) ? null : structural(said(failure, words.stateDict), "state-lifecycle"),
+      said(failure, words.sizeMismatch) || (said(failure, words.shape) && !said(failure, words.keys))
+        ? null
+        : structural(said(failure, words.stateDict), "state-lifecycle"),
   },
   {
     id: "exception-shape",
     confidence: "likely",
-    apply: ({ failure }) => structural(said(failure, words.shape), "shape-layout-dtype"),
+    apply: ({ failure }) =>
+      structural(hasClass(failure, words.shapeClass) ?? said(failure, words.shape), "shape-layout-dtype"),
   },
   {
-    id: "exception-unpickling",
+    id: "exception-state-class",
     confidence: "likely",
-    apply: ({ failure }) =>
-      structural(hasClass(failure, words.unpicklingClass) ?? said(failure, words.unpickling), "state-lifecycle"),
+    apply: ({ failure }) => structural(hasClass(failure, words.stateClass), "state-lifecycle"),
   },
   {
     id: "exception-not-implemented",
@@ -228,7 +287,7 @@ const rules: readonly Rule[] = [
   {
     id: "exception-state",
     confidence: "weak",
-    apply: ({ failure }) => structural(said(failure, words.state), "state-lifecycle"),
+    apply: ({ failure }) => structural(said(failure, words.state) ?? said(failure, words.lifecycle), "state-lifecycle"),
   },
   {
     id: "exception-shape-words",
@@ -244,13 +303,21 @@ const rules: readonly Rule[] = [
     id: "exception-state-frame",
     confidence: "weak",
     apply: ({ failure }) => {
-      const lost = hasClass(failure, words.lostInState);
-      const within = lost
-        ? inFrame(failure, "function", words.stateFunction, "any")
-        : hasClass(failure, words.failedInState)
+      const within = hasClass(failure, words.lostInState)
+        ? (inFrame(failure, "function", words.stateFunction, "any") ??
+          (inFrame(failure, "file", words.stateFile, "innermost") && inFrame(failure, "function", /./, "innermost")))
+        : hasClass(failure, words.brokenBytes) || (hasClass(failure, words.failedInState) && raisedByProject(failure))
           ? inFrame(failure, "function", words.stateFunction, "innermost")
           : null;
       return within && { type: "state-lifecycle", evidence: within.evidence };
+    },
+  },
+  {
+    id: "exception-state-table",
+    confidence: "weak",
+    apply: ({ failure }) => {
+      const within = hasClass(failure, /^KeyError$/) && inFrame(failure, "code", words.stateTable, "innermost");
+      return within ? { type: "state-lifecycle", evidence: within.evidence } : null;
     },
   },
   {
@@ -259,7 +326,10 @@ const rules: readonly Rule[] = [
     apply: ({ failure }) => {
       const within =
         hasClass(failure, /^(?:AssertionError|ValueError|RuntimeError)$/) &&
-        (inFrame(failure, "code", words.shapeCode, "innermost") ??
+        raisedByProject(failure) &&
+        ((hasClass(failure, /^AssertionError$/) || said(failure, /values to unpack/)
+          ? inFrame(failure, "code", words.shapeCode, "innermost")
+          : null) ??
           inFrame(failure, "function", words.shapeFunction, "innermost"));
       return within ? { type: "shape-layout-dtype", evidence: within.evidence } : null;
     },
@@ -282,6 +352,13 @@ const rules: readonly Rule[] = [
   },
 ];
 
+/** A span of the exception's type where the record writes it with `builtins.` before it. */
+function inRecord(evidence: Span, failure: FailureFacts | null): Span {
+  if (evidence?.field !== "exceptionType") return evidence;
+  const to = failure?.exceptionType?.length ?? evidence.to;
+  return { ...evidence, from: Math.max(0, to - evidence.to), to };
+}
+
 /** Gradings that judge the candidate: faults of the host and tampering are no failures of this table. */
 const judges = (status: GradingStatus): boolean => status === "completed" || status === "candidate-timeout";
 
@@ -295,7 +372,8 @@ export function classify(input: Classified): RuleLabel | null {
   for (const rule of rules) {
     const decision = rule.apply(seen);
     if (decision === null) continue;
-    const { type, tags = [], evidence } = decision;
+    const { type, tags = [] } = decision;
+    const evidence = inRecord(decision.evidence, input.failure);
     const known = failureTypes.find((entry) => entry.type === type);
     return {
       class: known?.class ?? "unclassified",

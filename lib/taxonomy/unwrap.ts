@@ -1,4 +1,5 @@
 import type { FailureDetail, Frame } from "@/lib/contract/result";
+import { communication, communicationClass } from "./words";
 
 /** What the rules and the signature read of a failure. */
 export type FailureFacts = Pick<FailureDetail, "exceptionType" | "mro" | "message" | "frames" | "activeCheck">;
@@ -12,9 +13,12 @@ export type UnwrappedFailure = FailureFacts & {
 /** `torch.cuda.OutOfMemoryError` is `OutOfMemoryError`. */
 export const lastName = (qualified: string): string => qualified.slice(qualified.lastIndexOf(".") + 1);
 
-/** Errors that say no more than that another process or task failed; their text may hold what that one raised. */
+/** `builtins.KeyError` is `KeyError`, whoever wrote the record. */
+const withoutBuiltins = (qualified: string): string => qualified.replace(/^builtins\./, "");
+
+/** Errors that say no more than that another process, task or compiled call failed; their text may hold what that one raised. */
 const carrier =
-  /^(?:ProcessRaisedException|ProcessExitedException|ChildFailedError|CalledProcessError|RayTaskError(?:\(\w+\))?|(?:Base)?ExceptionGroup|RemoteTraceback|_RemoteTraceback|RemoteError|WorkerError|ActorDiedError)$/;
+  /^(?:ProcessRaisedException|ProcessExitedException|ChildFailedError|CalledProcessError|RayTaskError(?:\(\w+\))?|(?:Base)?ExceptionGroup|RemoteTraceback|_RemoteTraceback|RemoteError|WorkerError|ActorDiedError|RayActorError|CheckpointException|BackendCompilerFailed|InductorError|LoweringException)$/;
 
 /** What launchers, Ray, pytest and exception groups put before each line. */
 const gutter = String.raw`[ \t|+-]{0,40}`;
@@ -69,58 +73,94 @@ function framesOf(text: string): Frame[] {
   }));
 }
 
+type Part = { text: string; from: number };
+
+/** What a compiler or a launcher adds behind the error that it carries. */
+const appendix = /\n\s{0,40}(?:target: |from user code:|Set TORCH\w+=|You can suppress this)/;
+
 /** The part of a carrying message that holds the failure that explains the others. */
-function decidingPart(name: string, message: string): { text: string; from: number } {
+function decidingPart(name: string, message: string): Part {
   if (name === "ChildFailedError") {
     const root = message.search(/Root Cause \(first observed failure\)/);
     if (root >= 0) return { text: message.slice(root), from: root };
   }
-  if (/ExceptionGroup$/.test(name)) {
-    // The first member: from its ruler to the next one.
-    const first = /^[ \t|]{0,40}\+-\+?-+ 1 -+[ \t]*$/m.exec(message);
-    if (first) {
-      const from = first.index + first[0].length;
-      const next = message.slice(from).search(/^[ \t|]{0,40}\+-+ 2 -+[ \t]*$/m);
-      return { text: next < 0 ? message.slice(from) : message.slice(from, from + next), from };
-    }
+  if (/^(?:BackendCompilerFailed|InductorError|LoweringException)$/.test(name)) {
+    const end = message.search(appendix);
+    return { text: end < 0 ? message : message.slice(0, end), from: 0 };
   }
   return { text: message, from: 0 };
 }
 
-/** What a carrying message holds, or null where it names no exception. */
-function carried(name: string, failure: FailureFacts, base: number): UnwrappedFailure | null {
-  const { text, from } = decidingPart(name, failure.message);
-  const header = [...text.matchAll(tracebackHeader)].at(-1);
+/** A text cut where each match begins; what stands before the first one is left out. */
+function cutAt({ text, from }: Part, starts: readonly number[]): Part[] {
+  return starts.map((start, index) => ({ text: text.slice(start, starts[index + 1]), from: from + start }));
+}
+
+const startsOf = (text: string, pattern: RegExp): number[] => [...text.matchAll(pattern)].map(({ index }) => index);
+
+/**
+ * What may each hold one exception: the members of a group by their rulers, else the tracebacks, else the lines that
+ * name an exception.
+ */
+function parts(name: string, part: Part): Part[] {
+  const rulers = /ExceptionGroup$/.test(name) ? startsOf(part.text, /^[ \t|]{0,40}\+-\+?-+ \d+ -+[ \t]*$/gm) : [];
+  if (rulers.length > 0) return cutAt(part, rulers);
+  const tracebacks = startsOf(part.text, tracebackHeader);
+  if (tracebacks.length > 0) return cutAt(part, tracebacks);
+  if (/File "[^"\n]+", line \d+, in /.test(part.text)) return [part];
+  return cutAt(part, startsOf(part.text, errorLine));
+}
+
+/** The exception that a part names: behind its traceback where it has one. */
+function parse({ text, from }: Part, activeCheck: FailureFacts["activeCheck"]): UnwrappedFailure | null {
+  const header = text.search(tracebackHeader);
   const firstFrame = text.search(/File "[^"\n]+", line \d+, in /);
-  const start = header ? header.index : firstFrame;
+  const start = header >= 0 ? header : firstFrame;
   const lastFrame = [...text.matchAll(frameLine)].at(-1)?.index ?? start;
-  const lines = [...text.matchAll(errorLine)];
-  // Without a traceback the last line that names an exception is what was printed of it.
-  const found = start < 0 ? lines.at(-1) : lines.find(({ index }) => index > lastFrame);
+  const found = [...text.matchAll(errorLine)].find(({ index }) => index > lastFrame || start < 0);
   if (!found) return null;
   const [matched, type = ""] = found;
   const messageFrom = found.index + matched.length;
   const rest = text.slice(messageFrom);
   const end = rest.search(messageEnd);
-  const message = (end < 0 ? rest : rest.slice(0, end)).trimEnd();
-  const name_ = lastName(type);
   return {
-    exceptionType: type,
-    mro: [type, ...(basesOf[name_] ?? [])],
-    message,
+    exceptionType: withoutBuiltins(type),
+    mro: [type, ...(basesOf[lastName(type)] ?? [])],
+    message: (end < 0 ? rest : rest.slice(0, end)).trimEnd(),
     frames: start < 0 ? [] : framesOf(text.slice(start, messageFrom)),
-    activeCheck: failure.activeCheck,
-    carriedAt: base + from + messageFrom,
+    activeCheck,
+    carriedAt: from + messageFrom,
   };
+}
+
+/** What a process sees when another one is gone: of several failures it explains the least. */
+const lostConnection = ({ mro, message }: UnwrappedFailure): boolean =>
+  mro.some((name) => communicationClass.test(lastName(name))) ||
+  (mro.some((name) => lastName(name) === "RuntimeError") && communication.test(message.split("\n", 1)[0] ?? ""));
+
+/** What a carrying message holds, or null where it names no exception. */
+function carried(name: string, failure: FailureFacts, base: number): UnwrappedFailure | null {
+  const deciding = decidingPart(name, failure.message);
+  const found = parts(name, { text: deciding.text, from: base + deciding.from })
+    .map((part) => parse(part, failure.activeCheck))
+    .filter((one) => one !== null);
+  // The members of a group stand in their order; of chained tracebacks the last one is what was raised in the end.
+  if (!/ExceptionGroup$/.test(name)) found.reverse();
+  const raised = found.filter(({ exceptionType }) => !carrier.test(lastName(exceptionType ?? "")));
+  return raised.find((one) => !lostConnection(one)) ?? raised[0] ?? found[0] ?? null;
 }
 
 /**
  * Takes away what only carries a failure: torch's spawn and elastic launcher, `subprocess.CalledProcessError` with a
- * traceback in its output, Ray's task errors, exception groups. What is left is what the child process raised, with the
+ * traceback in its output, Ray's task errors, torch's compiler and distributed checkpoints, exception groups. What is left is what the child process raised, with the
  * frames of its own traceback. A carrier whose text names no exception stays as it is.
  */
 export function unwrapFailure(failure: FailureFacts): UnwrappedFailure {
-  let inner: UnwrappedFailure = { ...failure, carriedAt: null };
+  let inner: UnwrappedFailure = {
+    ...failure,
+    exceptionType: failure.exceptionType === null ? null : withoutBuiltins(failure.exceptionType),
+    carriedAt: null,
+  };
   for (let depth = 0; depth < 4; depth++) {
     const names = [inner.exceptionType ?? "", ...inner.mro].map(lastName);
     const name = names.find((one) => carrier.test(one));

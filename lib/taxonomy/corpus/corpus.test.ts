@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -33,11 +33,32 @@ type Case = z.infer<typeof caseSchema>;
 
 const folder = import.meta.dirname;
 const read = (name: string): Case[] => z.array(caseSchema).parse(JSON.parse(readFileSync(join(folder, name), "utf8")));
-const heldOutFile = "heldout.json";
-const tuned = readdirSync(folder)
-  .filter((name) => name.endsWith(".json") && name !== heldOutFile)
+const published = readdirSync(folder)
+  .filter((name) => name.endsWith(".sha256"))
+  .map((name) => name.replace(/sha256$/, "json"));
+const own = readdirSync(folder)
+  .filter((name) => name.endsWith(".json") && !name.startsWith("heldout"))
   .sort()
   .flatMap(read);
+
+/** The first held-out set as the written guidelines label it: a set to tune with since its one judgement. */
+function firstHeldOut(): Case[] {
+  const schema = z.array(z.strictObject({ id: z.string(), type: z.enum(types), why: z.string().min(1) }));
+  const changes = new Map(
+    schema
+      .parse(JSON.parse(readFileSync(join(folder, "heldout.relabelled.json"), "utf8")))
+      .map(({ id, type, why }) => [id, { label: { type }, why }]),
+  );
+  const cases = read("heldout.json").map((one) => {
+    const changed = changes.get(one.id);
+    changes.delete(one.id);
+    if (changed) expect(changed.label.type, one.id).not.toBe(one.label?.type);
+    return { ...one, ...changed };
+  });
+  expect([...changes.keys()], "relabelled, but not in the set").toEqual([]);
+  return cases;
+}
+const tuned = [...own, ...firstHeldOut()];
 
 const decide = (one: Case): string | null =>
   classify({
@@ -70,9 +91,9 @@ function judge(cases: readonly Case[]) {
 }
 
 describe("the corpus", () => {
-  it("holds at least 220 failures of its own making, each id once, and at least a dozen of each type", () => {
-    expect(tuned.length).toBeGreaterThanOrEqual(220);
-    expect(new Set(tuned.map(({ id }) => id)).size).toBe(tuned.length);
+  it("holds at least 300 failures of its own making, each id once, and at least a dozen of each type", () => {
+    expect(own.length).toBeGreaterThanOrEqual(300);
+    expect(new Set(own.map(({ id }) => id)).size).toBe(own.length);
     for (const { type } of failureTypes)
       expect(tuned.filter(({ label }) => label?.type === type).length, type).toBeGreaterThanOrEqual(12);
   });
@@ -102,26 +123,15 @@ describe("the corpus", () => {
   });
 });
 
-describe("the held-out third", () => {
-  const text = readFileSync(join(folder, heldOutFile), "utf8");
-  const heldOut = read(heldOutFile);
-
-  it("is the file whose digest was published before the rules were tuned", () => {
-    // As its author wrote it: one space of indentation.
-    const original = `${JSON.stringify(JSON.parse(text), null, 1)}\n`;
-    const published = readFileSync(join(folder, "heldout.sha256"), "utf8").split(" ")[0];
-    expect(createHash("sha256").update(original).digest("hex")).toBe(published);
-    expect(heldOut.length).toBeGreaterThanOrEqual(115);
-  });
-
-  it("was judged as README.md says, rule by rule as they were before it was opened", () => {
-    const { table, wrong } = judge(heldOut);
-    console.info(`rules against labels by hand, ${heldOut.length} held-out failures\n${table}`);
-    const reported = readFileSync(join(folder, "..", "README.md"), "utf8");
-    const agreed = heldOut.length - wrong.length;
-    const [low, high] = wilsonInterval(agreed, heldOut.length).map((share) => (100 * share).toFixed(1));
-    expect(reported).toContain(
-      `${((100 * agreed) / heldOut.length).toFixed(1)} % (${agreed} of ${heldOut.length}, 95 % interval ${low} to ${high})`,
-    );
-  });
+describe("held-out sets", () => {
+  it.each(published.filter((name) => existsSync(join(folder, name))))(
+    "%s is the file whose digest was published before the rules were tuned",
+    (name) => {
+      // As its author wrote it: one space of indentation.
+      const original = `${JSON.stringify(JSON.parse(readFileSync(join(folder, name), "utf8")), null, 1)}\n`;
+      const digest = readFileSync(join(folder, name.replace(/json$/, "sha256")), "utf8").split(" ")[0];
+      expect(createHash("sha256").update(original).digest("hex")).toBe(digest);
+      expect(read(name).length).toBeGreaterThanOrEqual(115);
+    },
+  );
 });
