@@ -4,6 +4,7 @@ import postgres from "postgres";
 export interface RawTest {
   id: string;
   kind: "official" | "probe";
+  property: string;
   required: boolean;
   status: string;
 }
@@ -46,7 +47,7 @@ export async function readRawFigures(suite: string): Promise<RawFigures> {
       })[]
     >`
       select submission.id as submission, entry.slug, entry.model, task.slug as task, task.title, task.category,
-             grading.id as grading, task_test.name as id, task_test.kind, task_test.required, outcome.status
+             grading.id as grading, task_test.name as id, task_test.kind, task_test.property, task_test.required, outcome.status
       from submission
       join entry on entry.id = submission.entry_id
       join suite on suite.id = submission.suite_id and suite.slug = ${suite}
@@ -73,7 +74,8 @@ export async function readRawFigures(suite: string): Promise<RawFigures> {
         of.attempts.push(attempt);
       }
       if (attempt.gradingId !== row.grading) throw new Error(`${row.model} has several gradings of ${row.task}`);
-      attempt.tests.push({ id: row.id, kind: row.kind, required: row.required, status: row.status });
+      const { id, kind, property, required, status } = row;
+      attempt.tests.push({ id, kind, property, required, status });
     }
     const figures = await sql<{ model: string; column: string; printed: string }[]>`
       select row_label as model, column_key as column, printed from published_figure where table_key in ('table2', 'table3')`;
@@ -86,20 +88,20 @@ export async function readRawFigures(suite: string): Promise<RawFigures> {
   }
 }
 
-const required = (attempt: RawAttempt, kind?: RawTest["kind"]): RawTest[] =>
+const requiredOf = (attempt: RawAttempt, kind?: RawTest["kind"]): RawTest[] =>
   attempt.tests.filter((test) => test.required && (kind === undefined || test.kind === kind));
 const passedOf = (tests: readonly RawTest[]) => tests.filter(({ status }) => status === "passed").length;
 
 export function countsOf(attempt: RawAttempt) {
-  const all = required(attempt);
-  const official = required(attempt, "official");
+  const all = requiredOf(attempt);
+  const official = requiredOf(attempt, "official");
   const resolved = passedOf(all) === all.length;
   const officialResolved = passedOf(official) === official.length;
   return {
     passed: passedOf(all),
     total: all.length,
     official: { passed: passedOf(official), total: official.length },
-    probes: { passed: passedOf(required(attempt, "probe")), total: required(attempt, "probe").length },
+    probes: { passed: passedOf(requiredOf(attempt, "probe")), total: requiredOf(attempt, "probe").length },
     resolved,
     officialResolved,
     verdict: resolved ? "resolved" : officialResolved ? "official tests pass, probes reject" : "fails official tests",

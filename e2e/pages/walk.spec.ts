@@ -1,4 +1,5 @@
 import { boardAnswerSchema } from "../../lib/contract/api";
+import { boardColumns } from "../../lib/contract/vocabulary";
 import { expect, test } from "./fixtures";
 import { type PageTable, readTables } from "./page-tables";
 import { countsOf, type RawFigures, readRawFigures, sumsOf } from "./raw-figures";
@@ -20,6 +21,8 @@ function tableOf(tables: readonly PageTable[], caption: RegExp): PageTable {
   return found;
 }
 
+const cellOf = (row: Record<string, string> | undefined, column: string): string => row?.[column] ?? "";
+
 /** The row whose first header cell that names something begins with a text. */
 function rowOf(table: PageTable, name: string): Record<string, string> {
   const found = table.rows.find((row) =>
@@ -37,7 +40,7 @@ function parseCsv(text: string): Record<string, string>[] {
 }
 
 test("the published board: page, API and CSV say what was printed", async ({ page }) => {
-  await page.goto("/");
+  await page.goto(`/?cols=${boardColumns.join(",")}`);
   const table = tableOf(await readTables(page), /^Ranking of/);
   const board = boardAnswerSchema.parse(await (await page.request.get("/api/v1/board?suite=infradev")).json());
   const csv = parseCsv(await (await page.request.get("/api/v1/board.csv?suite=infradev")).text());
@@ -63,7 +66,7 @@ test("the published board: page, API and CSV say what was printed", async ({ pag
       ["Inference %", "inference"],
       ["RL %", "rl"],
     ] as const)
-      expect(shown[column]?.split(" ")[0], `${model}, ${column}`).toBe(printed[key]);
+      expect(cellOf(shown, column).split(" ")[0], `${model}, ${column}`).toBe(printed[key]);
     expect(row).toMatchObject({
       resolved: { resolved: whole[0], total: 36 },
       passedPct: number("passed_pct"),
@@ -84,7 +87,7 @@ test("the published board: page, API and CSV say what was printed", async ({ pag
 });
 
 test("the graded board: page, API and CSV say what its outcomes give", async ({ page }) => {
-  await page.goto("/?suite=infradev-mini");
+  await page.goto(`/?suite=infradev-mini&cols=${boardColumns.join(",")}`);
   const table = tableOf(await readTables(page), /^Reference patch sets/);
   const board = boardAnswerSchema.parse(await (await page.request.get("/api/v1/board?suite=infradev-mini")).json());
   const csv = parseCsv(await (await page.request.get("/api/v1/board.csv?suite=infradev-mini")).text());
@@ -134,7 +137,7 @@ test("tasks: the list and each page count what the outcomes say", async ({ page 
     const shown = rowOf(list, title);
     const count = (kind: string) => tests.filter((test) => test.required && test.kind === kind).length;
     expect(shown["Official"], title).toBe(String(count("official")));
-    expect(shown["Probes"]?.split(" ")[0], title).toBe(String(count("probe")));
+    expect(cellOf(shown, "Probes").split(" ")[0], title).toBe(String(count("probe")));
 
     await page.goto(`/tasks/infradev-mini/1.0/${task}`);
     const tables = await readTables(page);
@@ -156,8 +159,8 @@ test("tasks: the list and each page count what the outcomes say", async ({ page 
         ),
       );
       const [file = "", name = ""] = id.split("::");
-      const row = rows.find((one) => one["Test and requirement"]?.startsWith(`${name} ${file} `));
-      expect(row?.["Reference sets that pass"], `${task}, ${id}`).toMatch(
+      const row = rows.find((one) => cellOf(one, "Test and requirement").startsWith(`${name} ${file} `));
+      expect(cellOf(row, "Reference sets that pass"), `${task}, ${id}`).toMatch(
         new RegExp(`^${passing.length} of ${raw.graded.length}`),
       );
     }
@@ -206,8 +209,8 @@ test("submissions and attempts: each count is that of the outcomes", async ({ pa
       expect(table.rows).toHaveLength(own.length);
       for (const one of own) {
         const [file = "", name = ""] = one.id.split("::");
-        const row = table.rows.find((candidate) => candidate["Test"]?.startsWith(`${name} ${file} `));
-        expect(row?.["Outcome"], one.id).toContain(one.status.replace("-", " "));
+        const row = table.rows.find((candidate) => cellOf(candidate, "Test").startsWith(`${name} ${file} `));
+        expect(cellOf(row, "Outcome"), one.id).toContain(one.status.replace("-", " "));
       }
     }
   }
@@ -233,5 +236,93 @@ test("an entry's page repeats its board's row", async ({ page }) => {
         Tests: `${counts.passed}/${counts.total}`,
       });
     }
+  }
+});
+
+test("what the probes reject: by set and by property, counted from failing probes", async ({ page }) => {
+  await page.goto("/probes?suite=infradev-mini");
+  const tables = await readTables(page);
+  const sets = tableOf(tables, /^Reference patch sets/);
+  for (const submission of raw.graded) {
+    const sums = sumsOf(submission);
+    const shown = Object.values(rowOf(sets, submission.model.replace("reference: ", "")));
+    expect(shown, submission.model).toEqual(
+      expect.arrayContaining([
+        share(sums.officialPct, sums.official, sums.tasks),
+        share(sums.resolvedPct, sums.resolved, sums.tasks),
+        share(sums.rejectedPct, sums.rejected, sums.official),
+      ]),
+    );
+  }
+  const rejected = raw.graded
+    .flatMap(({ attempts }) => attempts)
+    .filter((attempt) => countsOf(attempt).officialResolved && !countsOf(attempt).resolved);
+  const failing = rejected.map(
+    ({ tests }) =>
+      new Set(tests.filter((one) => one.required && one.status !== "passed").map(({ property }) => property)),
+  );
+  const probes = (raw.graded[0]?.attempts ?? []).flatMap(({ task, tests }) =>
+    tests.filter((one) => one.required && one.kind === "probe").map(({ property }) => ({ task, property })),
+  );
+  const byProperty = tableOf(tables, /^Rejected attempts by the property/);
+  for (const [name, property] of [
+    ["Value", "value"],
+    ["Shape, layout, dtype", "shape-layout-dtype"],
+    ["State, lifecycle", "state-lifecycle"],
+    ["Memory", "resource.memory"],
+    ["Speed", "resource.speed"],
+    ["Traffic", "resource.traffic"],
+    ["Condition", "condition"],
+  ] as const) {
+    const own = probes.filter((one) => one.property === property);
+    const by = failing.filter((properties) => properties.has(property));
+    const alone = by.filter((properties) => properties.size === 1).length;
+    const [, ...cells] = Object.values(rowOf(byProperty, name));
+    expect(cells, name).toEqual([
+      String(own.length),
+      String(new Set(own.map(({ task }) => task)).size),
+      `${by.length} ${alone} by it alone`,
+    ]);
+  }
+});
+
+test("two entries compared: who resolves what, and the exact test of it", async ({ page }) => {
+  const [a, b] = ["gold", "mutant-1"].map((name) => raw.graded.find(({ model }) => model === `reference: ${name}`));
+  if (!a || !b) throw new Error("the site under test holds the reference sets gold and mutant-1");
+  await page.goto(`/compare?suite=infradev-mini&a=${a.slug}&b=${b.slug}`);
+  const tables = await readTables(page);
+  const pairs = a.attempts.map((attempt) => {
+    const other = b.attempts.find(({ task }) => task === attempt.task);
+    if (!other) throw new Error(`${b.model} has no grading of ${attempt.task}`);
+    return { a: countsOf(attempt), b: countsOf(other) };
+  });
+  const count = (holds: (pair: (typeof pairs)[number]) => boolean) => pairs.filter(holds).length;
+  const who = tableOf(tables, /^Tasks by who resolves them$/);
+  expect(Object.values(rowOf(who, "A resolves")).slice(1)).toEqual([
+    `${count((pair) => pair.a.resolved && pair.b.resolved)} both`,
+    `${count((pair) => pair.a.resolved && !pair.b.resolved)} only A`,
+  ]);
+  expect(Object.values(rowOf(who, "A does not")).slice(1)).toEqual([
+    `${count((pair) => !pair.a.resolved && pair.b.resolved)} only B`,
+    `${count((pair) => !pair.a.resolved && !pair.b.resolved)} neither`,
+  ]);
+  // Two-sided exact McNemar: twice the smaller tail of a fair coin, at most 1.
+  const choose = (n: number, k: number): number => (k === 0 ? 1 : (choose(n - 1, k - 1) * n) / k);
+  const exact = (won: number, lost: number) => {
+    const tail = Array.from({ length: Math.min(won, lost) + 1 }, (_, k) => choose(won + lost, k));
+    return Math.min(1, (2 * tail.reduce((sum, ways) => sum + ways, 0)) / 2 ** (won + lost));
+  };
+  const byTests = tableOf(tables, /^Tasks resolved by official tests alone/);
+  for (const [name, of] of [
+    ["Official tests alone", "officialResolved"],
+    ["Official tests and probes", "resolved"],
+  ] as const) {
+    const won = count((pair) => pair.a[of] && !pair.b[of]);
+    const lost = count((pair) => !pair.a[of] && pair.b[of]);
+    expect(Object.values(rowOf(byTests, name)).slice(3), name).toEqual([
+      String(won),
+      String(lost),
+      exact(won, lost).toFixed(3),
+    ]);
   }
 });
