@@ -15,6 +15,7 @@ export function proxy(request: NextRequest) {
   if (pathname.startsWith("/logs/"))
     return NextResponse.rewrite(new URL(logViewPath(pathname, searchParams), request.url));
   if (pathname.includes("%")) return NextResponse.next();
+  if (pathname === "/label/agreement") return NextResponse.next(); // everybody may read it
   if (/^\/(account|label)(\/|$)/.test(pathname))
     // A page that redirects is sent before it knows, as an empty document with a 200.
     return request.method !== "GET" || request.headers.get("cookie")?.includes("infradev.session_token")

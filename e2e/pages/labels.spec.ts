@@ -127,5 +127,7 @@ test.describe("without JavaScript", () => {
     await expect(page.getByText("You are signed out.")).toBeVisible();
     await page.goto("/label");
     await expect(page).toHaveURL(/\/account\/sign-in/);
+    await page.goto("/label/agreement");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Agreement of labels");
   });
 });
