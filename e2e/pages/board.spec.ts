@@ -32,7 +32,7 @@ test("columns are chosen by a form, and the export holds the same ones", async (
   await page.getByRole("checkbox", { name: "date", exact: true }).check();
   await page.getByRole("button", { name: "Apply" }).last().click();
   await expect(page).toHaveURL(
-    /^[^?]*\/\?cols=interval,training,inference,rl,tasks,official,rejected,passed,time,cost,steps,date$/,
+    /^[^?]*\/\?cols=interval,training,inference,rl,tasks,rejected,passed,time,cost,steps,date$/,
   );
   await expect(table.getByRole("columnheader", { name: /^Tokens|^Evidence/ })).toHaveCount(0);
   await expect(table.getByRole("columnheader", { name: /^Date/ })).toBeVisible();
