@@ -29,6 +29,11 @@ afterAll(() => site.close());
 
 const schemaOf = (operation: ApiOperation): z.ZodType | null =>
   operation.answer.schema ? namedSchemas[operation.answer.schema] : null;
+/** What an answer holds: itself, or the values of its lines. */
+const valuesOf = async (answer: Response): Promise<unknown[]> =>
+  answer.headers.get("content-type")?.startsWith("application/jsonl")
+    ? (await answer.text()).split("\n").flatMap((line) => (line ? [JSON.parse(line)] : []))
+    : [await answer.json()];
 const filled = (path: string, params: Record<string, string>) =>
   path.replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
     (params[name] ?? "").split("/").map(encodeURIComponent).join("/"),
@@ -86,7 +91,8 @@ describe("every answer", () => {
     expect(answer.headers.get("etag")).toMatch(/^"[\w-]+"$/);
     if (path.includes("/files/")) return;
     expect(answer.headers.get("content-type")?.split(";")[0]).toBe(operation.answer.type);
-    schemaOf(operation)?.parse(await answer.json());
+    const schema = schemaOf(operation);
+    for (const value of schema ? await valuesOf(answer) : []) schema?.parse(value);
   });
 
   const words = fc.oneof(
@@ -177,7 +183,7 @@ describe("every answer", () => {
             expect(error.code).toMatch(/^[a-z-]+(\.[a-z-]+)+$/);
           } else {
             answered += 1;
-            if (target.schema) target.schema.parse(await answer.json());
+            for (const value of target.schema ? await valuesOf(answer) : []) target.schema?.parse(value);
           }
         },
       ),
