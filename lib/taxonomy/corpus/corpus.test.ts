@@ -7,7 +7,7 @@ import { frameSchema } from "../../contract/result";
 import { gradingStatuses, outcomeStatuses, properties } from "../../contract/vocabulary";
 import { wilsonInterval } from "../../stats/intervals";
 import { classify } from "../classify";
-import { failureTypes } from "../failure-types";
+import { failureTypes, rulesVersion } from "../failure-types";
 
 const types = [...failureTypes.map(({ type }) => type), "unclassified"] as const;
 const caseSchema = z.strictObject({
@@ -90,6 +90,22 @@ function judge(cases: readonly Case[]) {
   };
 }
 
+/** The rows of README.md's table: precision and recall of each type as counts with Wilson intervals. */
+function judged(cases: readonly Case[]): string[] {
+  const decided = cases.map((one) => ({ said: decide(one), label: one.label?.type ?? null }));
+  const share = (hits: number, of: number) => {
+    if (of === 0) return "—";
+    const [low, high] = wilsonInterval(hits, of).map((end) => (100 * end).toFixed(1));
+    return `${hits}/${of} (${low} to ${high})`;
+  };
+  return [...types, null].map((type) => {
+    const both = decided.filter(({ said, label }) => said === type && label === type).length;
+    const said = decided.filter((one) => one.said === type).length;
+    const labelled = decided.filter(({ label }) => label === type).length;
+    return `| ${type ?? "no failure"} | ${share(both, said)} | ${share(both, labelled)} |`;
+  });
+}
+
 describe("the corpus", () => {
   it("holds at least 300 failures of its own making, each id once, and at least a dozen of each type", () => {
     expect(own.length).toBeGreaterThanOrEqual(300);
@@ -134,4 +150,18 @@ describe("held-out sets", () => {
       expect(read(name).length).toBeGreaterThanOrEqual(115);
     },
   );
+
+  it("were judged as README.md says: the second one by the rules as they were before it was opened", () => {
+    const heldOut = read("heldout-2.json");
+    const { table, wrong } = judge(heldOut);
+    console.info(`rules against labels by hand, ${heldOut.length} failures of the second held-out set\n${table}`);
+    const reported = readFileSync(join(folder, "..", "README.md"), "utf8");
+    const agreed = heldOut.length - wrong.length;
+    const [low, high] = wilsonInterval(agreed, heldOut.length).map((share) => (100 * share).toFixed(1));
+    expect(reported).toContain(
+      `${agreed} of ${heldOut.length} agreed (${((100 * agreed) / heldOut.length).toFixed(1)} %, 95 % interval ${low} to ${high}; rules ${rulesVersion}`,
+    );
+    for (const row of judged(heldOut)) expect(reported).toContain(row);
+    expect(reported).toContain("178 of 199 agreed");
+  });
 });
