@@ -10,6 +10,7 @@ const documents = [
   "/tasks",
   "/failures",
   "/failures/clusters",
+  "/self-tests",
   "/compare",
   "/probes",
   "/conditions",

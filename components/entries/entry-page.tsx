@@ -165,6 +165,9 @@ function Standing({ entry, standing }: { entry: EntryDetail; standing: EntryStan
         <div className="entry-part">
           <h3>What it fails by</h3>
           <EntryFailures standing={standing} failures={failures} />
+          <p className="aside">
+            <a href={`/self-tests#entry-${entry.slug}`}>What its own tests check</a>
+          </p>
         </div>
       ) : null}
       <div className="entry-part">

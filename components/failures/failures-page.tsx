@@ -135,7 +135,8 @@ export function FailuresPage({
         <p className="source">
           <a href={`/api/v1/failures/overview${query}`}>Counts as JSON</a> ·{" "}
           <a href={`/api/v1/failures.csv${query}`}>Cases as CSV</a> ·{" "}
-          <a href="/label/agreement">Labels by people, and how far they agree</a>
+          <a href="/label/agreement">Labels by people, and how far they agree</a> ·{" "}
+          <a href="/self-tests">What agents test themselves</a>
         </p>
       </section>
       {overview.total.failing > 0 ? (

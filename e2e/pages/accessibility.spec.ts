@@ -17,6 +17,7 @@ for (const address of [
   "/tasks/infradev-mini/1.0/router-abort-leak",
   "/failures?entryKind=reference",
   "/failures/clusters?entryKind=reference",
+  "/self-tests",
   "/entries/gpt-6-sol",
   "/entries/reference-mutant-1",
   "/conditions",

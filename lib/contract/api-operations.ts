@@ -34,6 +34,7 @@ import { probesAnswerSchema, probesQuerySchema } from "./probes-api";
 import { hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
 import { displayNameSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
 import { searchAnswerSchema } from "./search-api";
+import { selfTestsAnswerSchema } from "./self-tests-api";
 import { manifestTestSchema } from "./task";
 import { taskDetailSchema, taskListSchema } from "./task-api";
 import { uploadAnnounceResponseSchema, uploadAnnounceSchema, uploadFinishResponseSchema } from "./upload";
@@ -128,6 +129,7 @@ export const namedSchemas = {
   FailureRow: failureRowSchema,
   FailureClusters: failureClusterListSchema,
   Failure: failureDetailAnswerSchema,
+  SelfTests: selfTestsAnswerSchema,
   Published: publishedAnswerSchema,
   SearchAnswer: searchAnswerSchema,
   Log: logAnswerSchema,
@@ -158,7 +160,7 @@ export interface ApiOperation {
   query?: z.ZodObject;
   headers?: z.ZodObject;
   body?: SchemaName | "bytes";
-  /** Media type of the answer, and its schema where it is JSON. */
+  /** Media type of the answer, and its schema where it is JSON, of each line where it is JSON lines. */
   answer: { type: string; schema: SchemaName | null };
 }
 
@@ -427,6 +429,20 @@ export const apiOperations: readonly ApiOperation[] = [
   },
   {
     method: "get",
+    path: "/api/v1/self-tests",
+    id: "getSelfTests",
+    summary: "Which properties the tests check that attempts add, by kind of entry and by entry.",
+    answer: json("SelfTests"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/self-tests.csv",
+    id: "getSelfTestsAsCsv",
+    summary: "The same as CSV, one line an entry and property.",
+    answer: { type: "text/csv", schema: null },
+  },
+  {
+    method: "get",
     path: "/api/v1/labels.csv",
     id: "getLabelsAsCsv",
     summary: "Every label of the failures that people have labelled, with what was taken back, as CSV, oldest first.",
@@ -437,7 +453,7 @@ export const apiOperations: readonly ApiOperation[] = [
     path: "/api/v1/labels.jsonl",
     id: "getLabelsAsJsonLines",
     summary: "The same as JSON, one label a line (schema `Label`).",
-    answer: { type: "application/jsonl", schema: null },
+    answer: { type: "application/jsonl", schema: "Label" },
   },
   {
     method: "get",

@@ -4,6 +4,7 @@ import { listHosts, listKeys } from "@/db/queries/hosts";
 import { listLeases } from "@/db/queries/queue";
 import { listSubmissions } from "@/db/queries/submission-admin";
 import { InfraDevError } from "@/lib/contract/errors";
+import { recomputeSelfTests } from "../self-tests";
 import { addAccountCommands } from "./account-commands";
 import { command, table } from "./command-line";
 import { addVendorKey, endLease, mintToken, revoke, revokeSigningKey, trust } from "./hosts";
@@ -202,6 +203,15 @@ command(program, "relabel", "label every kept failure by the rules in force", as
   const { summary, header, rows } = describeRelabelling(report);
   return { json: report, text: `${table(header, rows)}\n${summary}` };
 }).option("--dry-run", "say what would change and write nothing");
+
+command(program, "self-tests", "read again what the tests check that each attempt adds", async (context) => {
+  const report = await recomputeSelfTests(context);
+  const { attempts, notRead, rulesVersion } = report;
+  return {
+    json: report,
+    text: `${attempts} attempts under rules ${rulesVersion}; the patches of ${notRead} could not be read`,
+  };
+});
 
 const lease = program.command("lease").description("Leases");
 command(lease, "list", "list active leases", async (context, _args, options) => {

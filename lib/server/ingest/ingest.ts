@@ -29,6 +29,7 @@ import { publishedKeyOf, publishedKeys, type ServerContext } from "../context";
 import { appendToLog } from "../log/append";
 import { candidateOf } from "../runners/candidate";
 import { endJob } from "../runners/end-job";
+import { keepSelfTests, readSelfTests } from "../self-tests";
 import { failuresOf } from "./failures";
 import { receiptOf } from "./receipt";
 import { submissionTags } from "./submission-tags";
@@ -82,6 +83,7 @@ export async function ingestLeasedBundle(
     });
   }
 
+  const selfTests = await readSelfTests(context, attempt.patchSha256);
   const { answer, tags } = await context.database.sql
     .begin(async (tx) => {
       const held = await findLease(tx, lease.id, true);
@@ -112,6 +114,7 @@ export async function ingestLeasedBundle(
         bundleBytes: bytes,
         files,
       });
+      await keepSelfTests(tx, held.attemptId, selfTests);
       const jobEnd = late
         ? "recorded"
         : await endJob(tx, held, {

@@ -28,6 +28,7 @@ import type { BundleContents } from "@/lib/evidence/node/verify-bundle";
 import { base64Field } from "../base64-field";
 import type { ServerContext } from "../context";
 import { announceBundle, appendBundle } from "../runners/bundle-upload";
+import { keepSelfTests, readSelfTests } from "../self-tests";
 import type { UploadProgress } from "../upload-store";
 import {
   checkAgainstTask,
@@ -102,6 +103,7 @@ export async function finishSelfMade(context: ServerContext, id: string): Promis
   const patch = contents.files.find((file) => file.path === bundlePaths.patch);
   // An attempt's patch is a blob of its own; here it comes with the bundle.
   await unpackPayload(context, { bundleSha256, files: opened.files });
+  const selfTests = await readSelfTests(context, patchSha256);
 
   const { answer, tags } = await context.database.sql
     .begin(async (tx) => {
@@ -133,6 +135,7 @@ export async function finishSelfMade(context: ServerContext, id: string): Promis
         bundleBytes: opened.bytes,
         files: opened.files,
       });
+      await keepSelfTests(tx, attempt.attemptId, selfTests);
       const { receipt, touched } = await settle(context, tx, contents, {
         submissionId: attempt.submissionId,
         bundleSha256,

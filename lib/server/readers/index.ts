@@ -10,6 +10,7 @@ export { getLogPage } from "./logs";
 export { getProbes } from "./probes";
 export { listPublished } from "./published";
 export { search } from "./search";
+export { getSelfTests } from "./self-tests";
 export { drawCard, getBoardImage, getEntryImage, getSubmissionImage, getTaskImage } from "./share-images";
 export { getAttempt, getEntrySubmission, getSubmission } from "./submissions";
 export { listSuites, type SuiteListItem } from "./suites";
