@@ -27,7 +27,7 @@ import {
   failureOverviewSchema,
   failureRowSchema,
 } from "./failures-api";
-import { exportedLabelSchema, labelAgreementSchema } from "./labels-api";
+import { labelAgreementSchema } from "./labels-api";
 import { logRecordSchema } from "./log";
 import { logLinesAnswerSchema, logLinesQuerySchema } from "./log-lines";
 import { probesAnswerSchema, probesQuerySchema } from "./probes-api";
@@ -135,7 +135,6 @@ export const namedSchemas = {
   Log: logAnswerSchema,
   LogRecord: logRecordSchema,
   LiveLog: liveLogAnswerSchema,
-  Label: exportedLabelSchema,
   LabelAgreement: labelAgreementSchema,
   LogLines: logLinesAnswerSchema,
   Evidence: evidenceResponseSchema,
@@ -452,7 +451,7 @@ export const apiOperations: readonly ApiOperation[] = [
     method: "get",
     path: "/api/v1/labels.jsonl",
     id: "getLabelsAsJsonLines",
-    summary: "The same as JSON, one label a line (schema `Label`).",
+    summary: "The same as JSON, one label a line, with the evidence as an object and the tags as a list.",
     answer: { type: "application/jsonl", schema: "Label" },
   },
   {
