@@ -172,7 +172,7 @@ describe("the label that counts", () => {
   it("is a person's before the rule's, which stays; taking it back gives the rule its place again", async () => {
     const at = await nth(0);
     const [ruled] = await counting(at);
-    await say(ada, at, "state-lifecycle", { quote: "synthetic", note: "lost in restore" });
+    await say(ada, at, "state-lifecycle", { quote: "synthetic", note: "lost in\0 restore" });
     expect(await counting(at)).toEqual(["state-lifecycle", "person"]);
     const found = await getFailure(at.grading, String(at.test));
     expect(found?.labels.map(({ source }) => source)).toEqual(["person", "rule"]);
@@ -326,6 +326,11 @@ describe("what a person sees", () => {
     expect((await findDisagreements(reader.person)).disagreements).toHaveLength(0);
     await say(eve, one, "value", { adjudicate: "yes" });
     expect((await findDisagreements(eve.person)).disagreements).toMatchObject([{ decision: "value" }]);
+    // What was withdrawn can be decided no more, and is in no count.
+    await server.database.sql`update submission set withdrawn_at = now()`;
+    expect((await findDisagreements(eve.person)).disagreements).toEqual([]);
+    expect(await getLabelAgreement()).toMatchObject({ labelled: 0, disagreements: { open: 0, decided: 0 }, pairs: [] });
+    await server.database.sql`update submission set withdrawn_at = null`;
     await clear();
   });
 });

@@ -3,6 +3,7 @@ import type { EvidenceSpan } from "../../lib/contract/result";
 import { type CaseKey, effectiveLabelId, ownLabels } from "./effective-labels";
 import { casesOf, type FailureScope } from "./failures";
 import type { SqlRunner } from "./queue";
+import { storableText } from "./storable";
 
 /** Where a person stands in the queue of failures. */
 export interface QueuePlace {
@@ -130,8 +131,8 @@ export async function recordPersonLabels(
   await tx`
     insert into label (grading_id, test_id, class, type, source, evidence, person_id, note, batch, adjudicates)
     select grading_id, test_id, ${act.class}, ${act.type}, 'person',
-           case when place = 1 then ${evidence}::text::jsonb end, ${act.personId}, ${act.note}, ${act.batch},
-           ${act.adjudicates}
+           case when place = 1 then ${evidence}::text::jsonb end, ${act.personId}, ${storableText(act.note)},
+           ${act.batch}, ${act.adjudicates}
     from unnest(
       ${act.cases.map(({ gradingId }) => gradingId)}::uuid[], ${act.cases.map(({ testId }) => testId)}::int[]
     ) with ordinality as row (grading_id, test_id, place)`;
@@ -194,6 +195,13 @@ export function listPersonLabels(sql: SqlRunner, of: CaseKey, personId: string):
     order by label.id desc`;
 }
 
+/** What people said, one row for each of them and failure, of submissions that were not withdrawn. */
+const countedLabels = (sql: SqlRunner) => sql`
+  select mine.* from (${ownLabels(sql)}) mine
+  join grading on grading.id = mine.grading_id
+  join attempt on attempt.id = grading.attempt_id
+  join submission on submission.id = attempt.submission_id and submission.withdrawn_at is null`;
+
 /** How often two raters gave one failure these types; `second` null for the rules, a pair of people once. */
 export interface AgreementCount {
   first: string;
@@ -209,7 +217,7 @@ export interface AgreementCount {
 export function listAgreementCounts(sql: SqlRunner): Promise<AgreementCount[]> {
   return sql<AgreementCount[]>`
     with own as materialized (
-      select mine.*, person.pseudonym from (${ownLabels(sql)}) mine join person on person.id = mine.person_id
+      select mine.*, person.pseudonym from (${countedLabels(sql)}) mine join person on person.id = mine.person_id
     )
     select one.pseudonym as first, other.pseudonym as second, one.class as "firstClass", one.type as "firstType",
            other.class as "secondClass", other.type as "secondType", count(*)::int as count
@@ -235,7 +243,7 @@ export async function findLabelSums(sql: SqlRunner): Promise<{
   decided: number;
 }> {
   const [row] = await sql<{ rulesVersion: string | null; labelled: number; open: number; decided: number }[]>`
-    with own as materialized (${ownLabels(sql)}),
+    with own as materialized (${countedLabels(sql)}),
     by_failure as (
       select grading_id, test_id, count(distinct (class, type)) > 1 as differ,
              ${decided(sql, sql`own`)} as decided
@@ -273,7 +281,7 @@ export async function listDisagreements(
 ): Promise<Disagreement[]> {
   return sql<Disagreement[]>`
     with own as materialized (
-      select mine.*, person.pseudonym from (${ownLabels(sql)}) mine join person on person.id = mine.person_id
+      select mine.*, person.pseudonym from (${countedLabels(sql)}) mine join person on person.id = mine.person_id
     ),
     differing as (
       select grading_id, test_id, jsonb_agg(jsonb_build_object('by', pseudonym, 'type', type) order by pseudonym) as labels,
