@@ -1,4 +1,5 @@
 import { ScrollRegion } from "@/components/ui/scroll-region";
+import { visibleText } from "@/lib/format/visible-text";
 import { splitTestId } from "@/lib/prepare/attempt";
 import { labelHref } from "@/lib/prepare/label-view";
 import { LabelBar } from "./label-page";
@@ -57,7 +58,7 @@ export function DisagreementsPage({ person, disagreements, more }: Props) {
                       </a>
                       <small>
                         {row.task}
-                        {row.line ? `: ${row.line}` : ""}
+                        {row.line ? `: ${visibleText(row.line)}` : ""}
                       </small>
                     </th>
                     <td>

@@ -5,6 +5,7 @@ import { OutcomeStatusText } from "@/components/results/outcome-status";
 import type { FailureDetailAnswer, FailureOverview } from "@/lib/contract/failures-api";
 import type { FailureAddress } from "@/lib/contract/labels-api";
 import { formatInstant } from "@/lib/format/times";
+import { visibleText } from "@/lib/format/visible-text";
 import { splitTestId } from "@/lib/prepare/attempt";
 import type { FailureBackground } from "@/lib/prepare/failure-page";
 import { failureFilterKeys, filterLabels, filterValueLabel, withoutFilter } from "@/lib/prepare/failure-view";
@@ -159,7 +160,7 @@ function Case({ answer, background }: { answer: FailureDetailAnswer; background:
       {message ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls is reached by keyboard
         <section className="message" aria-labelledby="message" tabIndex={0}>
-          <pre id="label-message">{message}</pre>
+          <pre id="label-message">{visibleText(message)}</pre>
         </section>
       ) : (
         <p className="aside">No message was reported.</p>
@@ -206,7 +207,7 @@ function Given({ labels }: { labels: GivenLabel[] }) {
             {label.withdrawn ? <s>{label.type}</s> : <strong>{label.type}</strong>}
             {label.withdrawn ? ", taken back" : ""}
             <span className="count"> {formatInstant(label.at.toISOString())}</span>
-            {label.note ? <p>{label.note}</p> : null}
+            {label.note ? <p>{visibleText(label.note)}</p> : null}
           </li>
         ))}
       </ul>
