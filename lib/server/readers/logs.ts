@@ -13,11 +13,11 @@ import { cacheTags } from "../tags";
 export async function getLogPage(gradingId: string, path: string, from: number): Promise<LogPage | null> {
   "use cache";
   cacheTag(cacheTags.everything);
-  cacheLife("minutes");
   const place = await findGradingPlace(getDatabase().sql, gradingId);
+  // Of two lives the shorter one counts: each way names its own.
+  cacheLife(place ? "hours" : "minutes");
   if (!place) return null;
   cacheTag(cacheTags.submission(place.submissionId));
-  cacheLife("hours");
   try {
     const context = await getServerContext();
     const read = (first: number) =>
