@@ -3,9 +3,9 @@ import type { Property } from "../contract/vocabulary";
 /** Raised with every change of what counts; kept beside each result. */
 export const selfTestRulesVersion = "1";
 
-/** Statements that make a test fail. */
+/** Statements that make a test fail, helpers by their names too. */
 export const assertion =
-  /^\s*assert\b|\bassert_\w+\s*\(|\bself\.(?:assert|fail)\w*\s*\(|\b(?:pytest|unittest)\.(?:raises|warns|fail)\s*\(|\.assert_\w+\s*\(/;
+  /^\s*assert\b|\bassert_\w+\s*\(|\bself\.(?:assert|fail)\w*\s*\(|\b(?:pytest|unittest)\.(?:raises|warns|fail)\s*\(|\.assert_\w+\s*\(|^\s*(?:check|verify|expect)_\w+\s*\(/;
 
 /** How one property shows in test code, from which strings and comments are taken away. */
 export interface Rule {
@@ -29,20 +29,21 @@ export const rules: readonly Rule[] = [
     meter:
       /\b(?:max_)?memory_(?:allocated|reserved|stats|snapshot|summary)\b|\bmem_get_info\b|\btracemalloc\.\w+|\bru_maxrss\b|\bmemory_info\s*\(|\bgetsizeof\s*\(|\bget_device_properties\b.*\btotal_memory\b/,
     asserted:
-      /\b\w*(?:peak_?mem|mem(?:ory)?_?(?:used|usage|peak|bytes|mb|mib|gb|gib|delta|growth|increase|footprint)|(?:used|peak|allocated|resident|host)_?(?:bytes|mem|memory|mb|mib)|nbytes)\w*\b/i,
+      /\b\w*(?:peak_?mem|mem(?:ory)?_?(?:used|usage|peak|bytes|mb|mib|gb|gib|delta|growth|increase|footprint)|(?:used|peak|allocated|resident|host)_?(?:bytes|mem|memory|mb|mib)|nbytes)\w*\b|\bpeak\b/i,
   },
   {
     property: "resource.speed",
     meter:
       /\btime\.(?:time|perf_counter|monotonic|process_time)(?:_ns)?\s*\(|\bperf_counter(?:_ns)?\s*\(|\btimeit\b|\.elapsed_time\s*\(|\bdo_bench\w*\s*\(|\bbenchmark\.(?:Timer|stats)\b|\bblocked_autorange\s*\(/,
     asserted:
-      /\b\w*(?:elapsed|latency|throughput|speed_?up|wall_?(?:clock|time)|duration|tokens_per_s|per_second|seconds_taken)\w*\b/i,
+      /\b\w*(?:elapsed|latency|throughput|speed_?up|wall_?(?:clock|time)|duration|tokens_per_s|per_second|seconds_taken|(?:tokens|rows|steps|flops)_(?:computed|executed))\w*\b|\bflops\b/i,
   },
   {
     property: "resource.traffic",
     asserted: new RegExp(
       `\\b\\w*(?:bytes_?(?:sent|received|transferred|moved|on_the_wire)|(?:sent|received|transferred|wire|comm|network)_?(?:bytes|volume|numel|elements)|traffic|n(?:um)?_?(?:collectives|messages|sends|transfers)|(?:collective|message|send|transfer|comm)_?(?:count|calls))\\w*\\b` +
         `|\\b\\w*${collective}\\b.*(?:\\bcall_count\\b|\\bcall_args_list\\b|\\.assert_(?:called|not_called|has_calls)\\w*)` +
+        "|\\btotal_(?:sent|received)\\b|^\\s*(?:check|verify|expect)_.*\\bsent\\b|\\bsent\\b.*[<>]|[<>].*\\bsent\\b" +
         `|\\blen\\s*\\(\\s*\\w*(?:${collective}|messages|sends)\\w*\\s*\\)|\\b\\w*${collective}_(?:count|calls)\\b`,
       "i",
     ),

@@ -126,6 +126,22 @@ describe("each property", () => {
     ).toEqual(["resource.memory"]);
   });
 
+  it("memory: under a key, and told to a helper that asserts", () => {
+    expect(
+      checksOf(
+        "def test_no_more_than_before():",
+        "    taken = {}",
+        "    for name in names:",
+        "        _, taken[name] = tracemalloc.get_traced_memory()",
+        "    _ = run()",
+        "    check_limit('x', value=taken['now'], limit=taken['before'])",
+      ),
+    ).toEqual(["resource.memory"]);
+    expect(
+      checksOf("def test_other():", "    _, top = tracemalloc.get_traced_memory()", "    _ = 3", "    assert _ > 2"),
+    ).toEqual([]);
+  });
+
   it("speed: time that an assertion reads, and no deadline that a loop waits for", () => {
     expect(
       checksOf(
@@ -157,6 +173,10 @@ describe("each property", () => {
       ),
     ).toEqual(["value", "resource.traffic"]);
     expect(checksOf("def test_wire():", "    assert stats.bytes_sent <= 1024")).toEqual(["resource.traffic"]);
+    expect(checksOf("def test_half():", "    assert group.stats.total_sent() < 0.6 * before")).toEqual([
+      "resource.traffic",
+    ]);
+    expect(checksOf("def test_mail():", "    assert message.sent")).toEqual([]);
     expect(checksOf("def test_sum():", "    dist.all_reduce(out)", "    assert torch.equal(out, total)")).toEqual([
       "value",
     ]);

@@ -12,7 +12,10 @@ export interface SelfTests {
   checks: Property[];
 }
 
-const assigned = /^\s*([A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_][\w.]*)*)\s*(?::[^=]+)?[-+*/]?=(?!=)(.*)$/;
+const target = String.raw`[A-Za-z_][\w.]*(?:\[[^\]]*\])?`;
+const assigned = new RegExp(String.raw`^\s*(${target}(?:\s*,\s*${target})*)\s*(?::[^=]+)?[-+*/]?=(?!=)(.*)$`);
+/** The last name of what is assigned to: `peak` of `self.peak[rank]`. */
+const nameOf = (assignee: string) => /(\w+)\s*(?:\[.*)?$/.exec(assignee)?.[1] ?? "";
 const boundInWith = /^\s*(?:async\s+)?with\b(.*)\bas\s+(\w+)/;
 const defined = /^\s*(?:async\s+)?def\s+(\w+)/;
 
@@ -43,7 +46,7 @@ function isMeasured(lines: readonly string[], meter: RegExp, helpers: ReadonlySe
     if (asserts(line) && measures(line)) return true;
     const [, targets = "", value = ""] = assigned.exec(line) ?? [];
     if (targets && measures(value))
-      for (const target of targets.split(",")) names.add(target.trim().split(".").at(-1) ?? "");
+      for (const name of targets.split(",").map(nameOf)) if (name !== "_") names.add(name);
     const [, context = "", bound = ""] = boundInWith.exec(line) ?? [];
     if (bound && measures(context)) names.add(bound);
   }
