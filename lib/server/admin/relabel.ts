@@ -41,6 +41,7 @@ export async function relabel(
     await lockRelabelling(tx);
     const report: Relabelling = { rulesVersion, failures: 0, labels: 0, moved: 0, changes: [], dryRun: options.dryRun };
     const counts = new Map<string, number>();
+    let written = 0;
     let after: LabelledFailure | null = null;
     for (;;) {
       const batch: LabelledFailure[] = await listLabelledFailures(tx, { after, limit: batchSize });
@@ -60,6 +61,7 @@ export async function relabel(
       }
       report.failures += batch.length;
       report.labels += labels.length;
+      written += failures.length;
       if (!options.dryRun) await recordRelabelled(tx, { labels, failures });
       after = batch.at(-1) ?? null;
       if (batch.length < batchSize) break;
@@ -70,8 +72,7 @@ export async function relabel(
         return { from, to, failures };
       })
       .sort((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : a.to < b.to ? -1 : 1));
-    if (!options.dryRun && report.labels + report.moved > 0)
-      await announceTags(tx, [cacheTags.labels, cacheTags.everything]);
+    if (!options.dryRun && written > 0) await announceTags(tx, [cacheTags.labels, cacheTags.everything]);
     return report;
   });
 }
