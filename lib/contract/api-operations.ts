@@ -27,7 +27,7 @@ import {
   failureOverviewSchema,
   failureRowSchema,
 } from "./failures-api";
-import { labelAgreementSchema } from "./labels-api";
+import { exportedLabelSchema, labelAgreementSchema } from "./labels-api";
 import { logRecordSchema } from "./log";
 import { logLinesAnswerSchema, logLinesQuerySchema } from "./log-lines";
 import { probesAnswerSchema, probesQuerySchema } from "./probes-api";
@@ -135,6 +135,7 @@ export const namedSchemas = {
   Log: logAnswerSchema,
   LogRecord: logRecordSchema,
   LiveLog: liveLogAnswerSchema,
+  Label: exportedLabelSchema,
   LabelAgreement: labelAgreementSchema,
   LogLines: logLinesAnswerSchema,
   Evidence: evidenceResponseSchema,
