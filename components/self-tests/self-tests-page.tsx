@@ -41,7 +41,7 @@ function PropertyTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAns
     published.some(({ rarelyChecked }) => rarelyChecked.includes(property)) ? "rarely" : missingValue;
   return (
     <ScrollRegion label={`Properties checked, ${headings[kind].toLowerCase()}`}>
-      <table className="plain shares-by self-tests">
+      <table className={`plain shares-by self-tests${published.length > 0 ? "" : " two-columns"}`}>
         <caption className="sr-only">{headings[kind]}: share whose own tests check each property</caption>
         <thead>
           <tr>
@@ -82,7 +82,7 @@ function EntryTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAnswer
   if (entries.length === 0) return null;
   return (
     <>
-      <h3>By entry</h3>
+      <h3 className="self-tests-head">By entry</h3>
       <ScrollRegion label={`${headings[kind]} by entry`}>
         <table className="plain heat-table self-tests-entries">
           <caption className="sr-only">{headings[kind]} by entry: how many check each property</caption>
