@@ -18,8 +18,11 @@ export async function getFailureBackground(gradingId: string, test: number): Pro
   cacheTag(cacheTags.everything);
   const source = await findFailureSource(getDatabase().sql, { gradingId, test });
   // Of two lives the shorter one counts: each way names its own.
-  cacheLife(source ? "hours" : "minutes");
-  if (!source) return null;
+  if (!source) {
+    cacheLife("minutes");
+    return null;
+  }
+  cacheLife("hours");
   cacheTag(cacheTags.submission(source.submissionId));
   const hidden = source.probes === "hidden" && source.kind === "probe";
   const logPaths = hidden ? [] : await listRankLogs(gradingId);

@@ -15,8 +15,11 @@ export async function getLogPage(gradingId: string, path: string, from: number):
   cacheTag(cacheTags.everything);
   const place = await findGradingPlace(getDatabase().sql, gradingId);
   // Of two lives the shorter one counts: each way names its own.
-  cacheLife(place ? "hours" : "minutes");
-  if (!place) return null;
+  if (!place) {
+    cacheLife("minutes");
+    return null;
+  }
+  cacheLife("hours");
   cacheTag(cacheTags.submission(place.submissionId));
   try {
     const context = await getServerContext();
