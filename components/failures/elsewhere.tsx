@@ -4,12 +4,16 @@ import type { FailureDetailAnswer } from "@/lib/contract/failures-api";
 import { formatNumber, missingValue, plural } from "@/lib/format/numbers";
 import { splitTestId } from "@/lib/prepare/attempt";
 import { failureHref } from "@/lib/prepare/failure-page";
+import { failuresHref } from "@/lib/prepare/failure-view";
 import { EntryName } from "./entry-name";
 
 /** Other attempts with the same root failure. */
 export function ClusterElsewhere({ answer }: { answer: FailureDetailAnswer }) {
   const { cluster } = answer;
   if (!cluster) return null;
+  const { suite, entry } = answer.failure;
+  const { signature } = cluster;
+  const all = { suite: suite.slug, version: suite.version, entryKind: entry.kind, signature };
   return (
     <section aria-labelledby="cluster">
       <h2 id="cluster">The same failure elsewhere</h2>
@@ -21,7 +25,7 @@ export function ClusterElsewhere({ answer }: { answer: FailureDetailAnswer }) {
             {formatNumber(cluster.cases)} {plural(cluster.cases, "case")} in {formatNumber(cluster.attempts)}{" "}
             {plural(cluster.attempts, "attempt")} of {formatNumber(cluster.entries)}{" "}
             {plural(cluster.entries, "entry", "entries")} have this exception, message and place.{" "}
-            <a href={`/failures?signature=${cluster.signature}#cases`}>All of them</a>
+            <a href={`${failuresHref({ filter: all })}#cases`}>All of them</a>
           </p>
           <ScrollRegion label="The same failure elsewhere">
             <table className="plain">

@@ -46,7 +46,14 @@ function Source({ label }: { label: FailureLabel & { person?: string | null } })
 
 /** Which class and type the failure has, who says so and from what; then every label that it was ever given. */
 export function LabelHistory({ answer }: { answer: FailureDetailAnswer }) {
-  const { label } = answer.failure;
+  const { label, suite, entry } = answer.failure;
+  const alike = {
+    suite: suite.slug,
+    version: suite.version,
+    entryKind: entry.kind,
+    class: label.class,
+    type: label.type,
+  };
   const read = evidenceText(answer, label);
   return (
     <section aria-labelledby="label">
@@ -54,9 +61,7 @@ export function LabelHistory({ answer }: { answer: FailureDetailAnswer }) {
       <p className="label-line">
         <strong>{label.class === label.type ? label.type : `${label.class}: ${label.type}`}</strong>
         {label.tags.length > 0 ? <span className="count">{label.tags.join(", ")}</span> : null}
-        <a href={`${failuresHref({ filter: { class: label.class, type: label.type } })}#cases`}>
-          Other cases of this type
-        </a>
+        <a href={`${failuresHref({ filter: alike })}#cases`}>Other cases of this type</a>
       </p>
       <dl className="facts">
         <dt>Given by</dt>

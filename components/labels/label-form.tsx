@@ -201,7 +201,9 @@ export function LabelForm({ address, types, own, decides, cluster, hrefs, proble
         {cluster !== null && cluster > 1 ? (
           <label className="label-check">
             <input type="checkbox" name="cluster" value="yes" />
-            <span>also every failure of its cluster ({cluster} in all) that I have not labelled</span>
+            <span>
+              also every failure of its cluster that I have not labelled, here ({cluster} in all) and on other suites
+            </span>
           </label>
         ) : null}
         <button type="submit" className="action">

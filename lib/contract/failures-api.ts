@@ -72,7 +72,10 @@ export const failureFilterSchema = z.object({
   status: z.enum(outcomeStatuses).exclude(["passed"]).optional().describe("What the test did."),
   tag: wordSchema.optional().describe("A tag of the label, such as `oom`."),
   signature: sha256Schema.optional().describe("The cluster."),
-  reviewed: z.enum(["yes", "no"]).optional().describe("Whether a person has labelled it."),
+  reviewed: z
+    .enum(["yes", "no"])
+    .optional()
+    .describe("Whether the label that counts is a person's; the rule's counts where people disagree."),
 });
 export type FailureFilter = z.infer<typeof failureFilterSchema>;
 
