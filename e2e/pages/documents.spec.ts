@@ -35,7 +35,7 @@ test("a column’s metric has a page that says the same as its header", async ({
   await page.goto("/docs/metrics");
   await page.getByRole("link", { name: "Probe rejection" }).click();
   await expect(
-    page.getByText("Of the tasks on which every official test passes, those that the probes reject"),
+    page.getByText("Of the attempts that pass every official test, those that the probes reject"),
   ).toBeVisible();
   await expect(page.getByRole("heading", { name: "What it does not say" })).toBeVisible();
 });

@@ -14,7 +14,8 @@ export interface Metric {
   notSaid: readonly string[];
 }
 
-const ranMeans = "None: it is a mean over tasks that differ a thousandfold in size, and no order is made by it.";
+const ranMeans =
+  "None in the tables: it is a mean over tasks that differ a thousandfold in size, and no order is made by it. Pages of entries and comparisons give a seeded bootstrap over tasks.";
 
 const metricList = [
   {
@@ -41,7 +42,7 @@ const metricList = [
       "The share of the suite’s tasks that an entry resolves. A task is resolved when every required test passes on every required rank. A task without a grading counts as not resolved and is shown as missing. Where tasks have several attempts, a task counts with the mean over its attempts.",
     formula: "100 × resolved tasks ÷ tasks of the suite",
     interval:
-      "Wilson 95 % interval of resolved out of all tasks. Rows with several attempts per task have none, since their counts are means.",
+      "Wilson 95 % interval of resolved out of all tasks. Rows with several attempts per task have none in the tables, since their counts are means; an entry’s page gives them a seeded bootstrap over tasks.",
     computedIn: ["lib/prepare/board.ts", "lib/stats/intervals.ts", "db/queries/summaries.ts"],
     notSaid: [
       "That a resolved change is ready for production: it passed its tests, and nobody reviewed it.",
@@ -62,11 +63,12 @@ const metricList = [
   {
     key: "rejected",
     title: "Probe rejection",
-    meaning: "Of the tasks on which every official test passes, those that the probes reject, per cent.",
+    meaning: "Of the attempts that pass every official test, those that the probes reject, per cent.",
     definition:
       "Of the attempts that pass every required official test, the share that fails a required probe. It is counted by attempt, and is missing where no attempt passes the official tests.",
     formula: "100 × official-resolved attempts that a probe rejects ÷ official-resolved attempts",
-    interval: "None in the tables: the counts stand beside it.",
+    interval:
+      "None in the tables: the counts stand beside it. Wilson 95 % interval for a row among the probes, and on an entry’s page where tasks have one attempt; else a seeded bootstrap over tasks.",
     computedIn: ["lib/prepare/board.ts", "lib/stats/bootstrap.ts", "db/queries/summaries.ts"],
     notSaid: [
       "That a lower share is a better entry: one that passes few official tests gives the probes little to reject.",
@@ -180,10 +182,10 @@ const metricList = [
     title: "pass@k and pass^k",
     meaning: "The chance that one of k attempts at a task resolves it, and the chance that all of k do.",
     definition:
-      "Shown where tasks have more than one attempt. Both are the unbiased estimates from all attempts at a task, averaged over tasks.",
+      "Shown where every attempted task has more than one attempt. Both are the unbiased estimates from all attempts at a task, averaged over the suite’s tasks; a task without an attempt counts as 0.",
     formula: "pass@k = 1 − C(n − c, k) ÷ C(n, k); pass^k = C(c, k) ÷ C(n, k); n attempts, c of them resolve",
-    interval: "None where a page states none; where it does, a seeded bootstrap over tasks.",
-    computedIn: ["lib/stats/pass-at-k.ts", "lib/prepare/submission.ts"],
+    interval: "A seeded bootstrap over tasks, on an entry’s page.",
+    computedIn: ["lib/stats/pass-at-k.ts", "lib/prepare/entry-repeats.ts"],
     notSaid: ["What a user gets: somebody has to know which of the k attempts is right."],
   },
 ] as const satisfies readonly Metric[];

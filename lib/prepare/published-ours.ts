@@ -103,7 +103,8 @@ const more: Readonly<Record<string, OwnFigures["more"]>> = {
 
 const none: Readonly<Record<string, string>> = {
   table6: "Nothing of ours is comparable: boards hold the sum of a run’s tokens, and no row states its parts.",
-  table7: "Our failures are labelled by the same rules; they stand in a table of their own.",
+  table7:
+    "Our failures have the same classes and types, given by rules of our own; they stand in a table of their own.",
   claims: "What of these can be set against our own gradings stands on the pages of conditions and of probes.",
 };
 
