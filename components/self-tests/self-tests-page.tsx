@@ -47,7 +47,7 @@ function PropertyTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAns
           <tr>
             <th scope="col">Own tests check</th>
             <th scope="col" className="class-share">
-              % of attempts, 95 % interval
+              % of attempts
             </th>
             {published.length > 0 ? <th scope="col">Published</th> : null}
           </tr>

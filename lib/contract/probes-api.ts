@@ -17,7 +17,10 @@ const rejectionSchema = z.object({
   rejected: z.int(),
 });
 
-/** Rejection of one row's attempts, with the Wilson 95 % interval in per cent; nulls where none passes the official tests. */
+/**
+ * Rejection of one row's attempts, in per cent with a 95 % interval: Wilson's, or a bootstrap over tasks where one has
+ * several attempts; nulls where none passes the official tests.
+ */
 const rejectedShareSchema = rejectionSchema.extend({
   pct: z.number().nullable(),
   interval: z.tuple([z.number(), z.number()]).nullable(),

@@ -6,7 +6,7 @@ import { entryKinds, promptConditions, properties } from "./vocabulary";
 const attemptShareSchema = z.object({
   attempts: z.int(),
   pct: z.number().nullable(),
-  /** 95 % Wilson interval in per cent. */
+  /** 95 % Wilson interval in per cent; null where several entries are pooled, which try the same tasks. */
   interval: z.tuple([z.number(), z.number()]).nullable(),
 });
 

@@ -50,7 +50,7 @@ export function probesFinding(answer: ProbesAnswer): { headline: string; lead: s
 }
 
 /** How the pooled share and its interval come about. */
-export const pooledNote = `Pooled: rejected attempts over official-resolved ones, summed over entries; its interval resamples tasks (${formatNumber(bootstrapDraws)} seeded draws), which says nothing where all or none are rejected. Intervals of single rows are Wilson’s.`;
+export const pooledNote = `Pooled: rejected attempts over official-resolved ones, summed over entries; its interval resamples tasks (${formatNumber(bootstrapDraws)} seeded draws), which says nothing where all or none are rejected. Intervals of single rows are Wilson’s, or resample tasks too where a task has several attempts.`;
 
 /** What a printed table comes to in counts, and what of the stated share cannot be recomputed. */
 export function recomputedInWords({ recomputed, statedPct, table }: PublishedProbes): string {

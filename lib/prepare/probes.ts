@@ -29,28 +29,33 @@ const summed = (counts: readonly Counts[]): Counts => ({
   rejected: counts.reduce((sum, one) => sum + one.rejected, 0),
 });
 
-function probedRow(row: BoardRow): ProbedRow {
+type CountOf = (submissionId: string, task: string) => Counts | undefined;
+
+const shareRejected = (sample: readonly Counts[]): number => {
+  const { officialResolved, rejected } = summed(sample);
+  return rejected / officialResolved;
+};
+
+/** Rejection over tasks, its interval by resampling them: attempts at one task are no independent draws. */
+function rejectedOverTasks(byTask: readonly Counts[]) {
+  const interval = bootstrapInterval(byTask, shareRejected, seededRandom(boardSeed));
+  return { ...rejectedShare(summed(byTask)), interval: interval && inPct(interval) };
+}
+
+function probedRow(row: BoardRow, tasks: readonly string[], countOf: CountOf): ProbedRow {
+  const byTask = tasks.flatMap((task) => countOf(row.submissionId, task) ?? []);
+  const repeated = byTask.some(({ officialResolved }) => officialResolved > 1);
   const { entry, submissionId, tier, provisional, rankSet, officialRankSet, resolved, officialResolved } = row;
   return {
     ...{ entry, submissionId, tier, provisional, rankSet, officialRankSet, resolved, officialResolved },
-    rejected: row.probeRejected && rejectedShare(row.probeRejected),
+    rejected: row.probeRejected && (repeated ? rejectedOverTasks(byTask) : rejectedShare(row.probeRejected)),
   };
 }
-
-type CountOf = (submissionId: string, task: string) => Counts | undefined;
 
 function pool(rows: readonly BoardRow[], tasks: readonly string[], countOf: CountOf): PooledRejection {
   const graded = rows.filter((row) => row.tasks);
   const byTask = tasks.map((task) => summed(graded.flatMap((row) => countOf(row.submissionId, task) ?? [])));
-  const share = (sample: readonly Counts[]) => {
-    const { officialResolved, rejected } = summed(sample);
-    return rejected / officialResolved;
-  };
-  const all = rejectedShare(summed(byTask));
-  // where every attempt or none is rejected, resampling tasks never varies, and its interval would feign certainty
-  const varies = all.rejected > 0 && all.rejected < all.officialResolved;
-  const interval = varies ? bootstrapInterval(byTask, share, seededRandom(boardSeed)) : null;
-  return { ...all, interval: interval && inPct(interval), rows: graded.length };
+  return { ...rejectedOverTasks(byTask), rows: graded.length };
 }
 
 /** Reference sets of wrong changes are named so. */
@@ -105,8 +110,8 @@ export function prepareProbes({ board, counts, rejections, probes }: ProbesFacts
     suite,
     promptCondition: board.promptCondition,
     skill: board.skill,
-    rows: board.rows.map(probedRow),
-    references: references.map(probedRow),
+    rows: board.rows.map((row) => probedRow(row, slugs, countOf)),
+    references: references.map((row) => probedRow(row, slugs, countOf)),
     pooled: pool(ranked, slugs, countOf),
     mutants: pool(references.filter(isMutant), slugs, countOf),
     properties: properties.flatMap((property) => {

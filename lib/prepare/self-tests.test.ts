@@ -28,7 +28,7 @@ const source = { key: "arxiv:2610.36589", title: "Synthetic title", url: "https:
 describe("shares of attempts", () => {
   const answer = prepareSelfTests(facts, [{ source }], "9");
 
-  it("are over what was read, by kind, with every property and Wilson's interval", () => {
+  it("are over what was read, by kind and entry, with every property; an entry's with Wilson's interval", () => {
     expect(selfTestsAnswerSchema.parse(answer)).toEqual(answer);
     const [models, references] = answer.kinds;
     expect(models).toMatchObject({
@@ -38,9 +38,12 @@ describe("shares of attempts", () => {
       tests: 10,
       withTests: { attempts: 4, pct: 40 },
     });
-    const value = models?.checks.find(({ property }) => property === "value");
-    // Wilson's interval of 4 in 10 as textbooks print it.
-    expect(value?.interval?.map((bound) => bound.toFixed(1))).toEqual(["16.8", "68.7"]);
+    // entries try the same tasks, so the ten pooled attempts are no independent draws
+    expect(models?.checks.find(({ property }) => property === "value")?.interval).toBeNull();
+    // Wilson's interval of 1 in 4, worked out by hand.
+    const [low, high] =
+      answer.entries[0]?.checks.find(({ property }) => property === "resource.memory")?.interval ?? [];
+    expect([low?.toFixed(1), high?.toFixed(1)]).toEqual(["4.6", "69.9"]);
     expect(models?.checks.map(({ attempts }) => attempts)).toEqual([4, 0, 0, 1, 0, 0, 0]);
     expect(references).toMatchObject({ kind: "reference", read: 6, withTests: { attempts: 0, pct: 0 } });
   });
@@ -69,7 +72,10 @@ describe("shares of attempts", () => {
 
   it("are told in a sentence, and say so where no model has an attempt", () => {
     expect(selfTestsLead(answer)).toBe(
-      "Four of ten attempts add tests of their own (40.0\u202f%, 95\u202f% interval 16.8 to 68.7\u202f%). Attempts that check a resource: memory 1, speed 0, traffic 0.",
+      "Four of ten attempts add tests of their own (40.0\u202f%). Attempts that check a resource: memory 1, speed 0, traffic 0.",
+    );
+    expect(selfTestsLead(prepareSelfTests([{ ...beta, checks: {} }], [], "9"))).toContain(
+      "95\u202f% interval 3.0 to 56.4",
     );
     expect(selfTestsLead(prepareSelfTests([gold], [], "9"))).toMatch(/^No attempt of a model/);
   });

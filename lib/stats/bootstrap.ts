@@ -5,7 +5,8 @@ export const bootstrapDraws = 2_000;
 
 /**
  * Percentile bootstrap interval of `statistic` over resampled `units` (tasks). Deterministic for a seeded `random`.
- * Draws on which the statistic is not finite (a ratio with an empty denominator) are left out; null if none remains.
+ * Draws on which the statistic is not finite (a ratio with an empty denominator) are left out; null if none remains, and
+ * where every draw gives the same value: units that all agree say nothing of how much others would vary.
  *
  * Source: B. Efron, "Bootstrap methods: another look at the jackknife", Ann. Statist. 7 (1979), 1-26.
  */
@@ -24,6 +25,7 @@ export function bootstrapInterval<T>(
   }
   if (values.length === 0) return null;
   values.sort((x, y) => x - y);
+  if (values[0] === values.at(-1)) return null;
   const tail = (1 - confidenceLevel) / 2;
   const at = (share: number) => values[Math.min(values.length - 1, Math.floor(share * values.length))] as number;
   return [at(tail), at(1 - tail)];
