@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { findAttempt } from "@/db/queries/submissions";
 import { InfraDevError } from "@/lib/contract/errors";
@@ -120,8 +120,13 @@ describe("an accepted bundle", () => {
         yield new Uint8Array(bytes);
       })(),
     );
-    const asked = Array.from({ length: 8 }, () => announceBundle(server, job.lease.id, announcement));
+    // At different moments: before, while and after the first one moves it.
+    const asked = Array.from({ length: 24 }, async (_, index) => {
+      for (let turns = 0; turns < index; turns++) await stat(bundle.path);
+      return announceBundle(server, job.lease.id, announcement);
+    });
     for (const answer of await Promise.all(asked)) expect(answer).toEqual({ offset: bundle.bytes, complete: true });
+    expect(await server.uploads.find(job.lease.id)).toBeNull();
   });
 
   it("of two hosts at the same time leaves summaries that equal a recomputation, and a log without gaps", async () => {

@@ -21,11 +21,18 @@ export async function announceBundle(
       remedy: "bound the logs and resource samples of the grading more tightly",
     });
   }
-  const stored = await context.blobs.stat(announcement.sha256);
-  if (stored?.bytes === announcement.bytes) return { offset: stored.bytes, complete: true };
+  const whole = { offset: announcement.bytes, complete: true };
+  if (await isStored(context, announcement)) return whole;
   const progress = await context.uploads.announce(id, announcement);
-  return progress.complete ? storeBundle(context, id, announcement) : progress;
+  if (progress.complete) return storeBundle(context, id, announcement);
+  // Another request may have moved the whole upload into the store since the first look.
+  if (!(await isStored(context, announcement))) return progress;
+  await context.uploads.discard(id);
+  return whole;
 }
+
+const isStored = async (context: ServerContext, { sha256, bytes }: UploadAnnouncement): Promise<boolean> =>
+  (await context.blobs.stat(sha256))?.bytes === bytes;
 
 /** Appends what a request carries; the last byte moves the bundle into the blob store. */
 export async function appendBundle(
@@ -56,8 +63,7 @@ async function moveBundle(
   id: string,
   announcement: UploadAnnouncement,
 ): Promise<UploadProgress> {
-  const stored = await context.blobs.stat(announcement.sha256);
-  if (stored?.bytes !== announcement.bytes) {
+  if (!(await isStored(context, announcement))) {
     const path = await context.uploads.seal(id);
     await context.blobs.adopt(path, announcement.sha256);
   }
