@@ -120,6 +120,8 @@ describe("the rules", () => {
     const asserted = (name: string) => failed("AssertionError", "too old", { frames: [frame("test", name)] });
     expect(typeOf({ failure: asserted("<module>") })).toBe("execution-api by assertion-on-import");
     expect(typeOf({ status: "failed", failure: asserted("test_it") })).toBe("value by assertion-declared-property");
+    // a program that is a test
+    expect(typeOf({ status: "failed", failure: asserted("<module>") })).toBe("value by assertion-declared-property");
   });
 
   it("decide alike with and without the name of the builtin module", () => {

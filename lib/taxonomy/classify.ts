@@ -181,8 +181,9 @@ const rules: readonly Rule[] = [
   {
     id: "assertion-on-import",
     confidence: "likely",
-    apply: ({ failure }) =>
-      failure !== null && isAssertion(failure) && duringImport(failure)
+    // A program that is a test asserts while its own module runs, and then has failed.
+    apply: ({ status, failure }) =>
+      status === "error" && failure !== null && isAssertion(failure) && duringImport(failure)
         ? { type: "execution-api", tags: ["interface"], evidence: whole("exceptionType", failure.exceptionType ?? "") }
         : null,
   },
