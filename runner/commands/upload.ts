@@ -15,6 +15,10 @@ import { runCommand } from "./run-command";
 
 type UploadOptions = { server: string; key: string; json?: boolean };
 
+/** How long it tries to reach a server that has not answered yet, and to go on with one that has. */
+const firstContactMs = 30_000;
+const interruptionMs = 10 * 60_000;
+
 /** `runner upload`: exit 0 where the server accepted the bundle, 1 where it refused it. */
 export function registerUpload(program: Command): void {
   program
@@ -39,12 +43,16 @@ export function registerUpload(program: Command): void {
           });
         }
         const signature = toBase64(await signer.sign(utf8(uploadAnnouncementText({ sha256, bytes }))));
-        const giveUpAt = Date.now() + 10 * 60_000;
+        // A server that never answered is likelier misspelt than restarting.
+        let giveUpAt = Date.now() + firstContactMs;
         const retry = {
           backoff: defaultBackoff,
           signal,
           deadline: () => giveUpAt,
-          onRetry: (error: Error) => output.status(`${error.message}; trying again`),
+          onRetry: (error: Error, waitMs: number) =>
+            output.status(
+              `${error.message}; trying again in ${Math.ceil(waitMs / 1000)} s, until ${new Date(giveUpAt).toLocaleTimeString()}`,
+            ),
         };
         try {
           let id = "";
@@ -53,6 +61,7 @@ export function registerUpload(program: Command): void {
             async () => {
               const answer = await api.announceSelfMade({ sha256, bytes, keyid: signer.keyid, signature });
               id = answer.id;
+              giveUpAt = Date.now() + interruptionMs;
               return { ...answer, resource: `/api/v1/uploads/${encodeURIComponent(answer.id)}` };
             },
             path,
@@ -61,6 +70,10 @@ export function registerUpload(program: Command): void {
           const answer = await withRetry(() => api.finishSelfMade(id), retry);
           output.line(`accepted as ${answer.tier}: grading ${answer.gradingId}`);
           output.line(`${api.server.origin}/submissions/${answer.submissionId}`);
+          output.line(
+            "unlisted, and open to more tasks of the same candidate, until a maintainer publishes it: " +
+              `npm run admin -- submission publish ${answer.submissionId}`,
+          );
           output.result(answer);
           return exitCodes.ok;
         } catch (error) {
