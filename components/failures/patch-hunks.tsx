@@ -1,6 +1,6 @@
 import parseDiff from "parse-diff";
 import { chunkAnchor, DiffChunk } from "@/components/results/diff-chunk";
-import { fileName } from "@/components/results/patch-diff";
+import { fileAnchor, fileName } from "@/components/results/patch-diff";
 import type { FailureDetailAnswer } from "@/lib/contract/failures-api";
 import { formatNumber, plural } from "@/lib/format/numbers";
 import { type FailureBackground, touchedPlaces } from "@/lib/prepare/failure-page";
@@ -53,9 +53,12 @@ export function PatchHunks({ answer, background }: { answer: FailureDetailAnswer
       ))}
       {hunks.length === 0 && files.length > 0 ? (
         <ul className="patch-files">
-          {files.slice(0, 50).map((file) => (
+          {files.slice(0, 50).map((file, place) => (
             <li key={`${file.from} ${file.to}`}>
-              <code>{fileName(file)}</code> <span className="diff-added">+{file.additions}</span>{" "}
+              <a href={`${whole}#${fileAnchor(place)}`}>
+                <code>{fileName(file)}</code>
+              </a>{" "}
+              <span className="diff-added">+{file.additions}</span>{" "}
               <span className="diff-deleted">−{file.deletions}</span>
             </li>
           ))}

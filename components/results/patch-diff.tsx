@@ -15,10 +15,13 @@ export function fileName(file: File): string {
   return file.from === file.to ? (file.to ?? "") : `${file.from} → ${file.to}`;
 }
 
+/** Where a file stands on the page of its whole patch: its place in it. */
+export const fileAnchor = (file: number) => `patch-file-${file + 1}`;
+
 function DiffFile({ file, place, lines }: { file: File; place: number; lines: number }) {
   let left = lines;
   return (
-    <details className="diff-file" open>
+    <details className="diff-file" id={fileAnchor(place)} open>
       <summary>
         <code>{fileName(file)}</code> <span className="diff-added">+{file.additions}</span>{" "}
         <span className="diff-deleted">−{file.deletions}</span>
