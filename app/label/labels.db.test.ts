@@ -312,6 +312,22 @@ describe("what a person sees", () => {
     expect(again.nextOpen).toEqual(again.next);
     await clear();
   });
+
+  it("has an end: once all is labelled it stands nowhere, and an earlier failure is shown when it is asked for", async () => {
+    const filtered = { ...view, filter: { suite: "synthetic-suite" } };
+    const all = await cases();
+    for (const at of all.slice(1)) await say(ada, at, "value");
+    const last = await findLabelPage(ada.person, filtered);
+    expect([last?.shown?.address, last?.place.nextOpen]).toEqual([all[0], null]);
+    await say(ada, all[0] ?? (await nth(0)), "resource");
+    const end = await findLabelPage(ada.person, filtered);
+    expect([end?.shown, end?.place.current, end?.place.labelled, end?.place.total]).toEqual([null, null, 6, 6]);
+    const again = await findLabelPage(ada.person, { ...filtered, at: end?.place.next ?? null });
+    expect([again?.place.current?.place, again?.shown?.own === null]).toEqual([1, false]);
+    // Somebody else still has all of it to do.
+    expect((await findLabelPage(bob.person, filtered))?.place.current?.place).toBe(1);
+    await clear();
+  });
   const firstOf = async (at: Address | null) => at ?? nth(0);
 
   it("of disagreements is all for a maintainer, and for an annotator those of his own labels", async () => {

@@ -3,26 +3,20 @@
 import type { Route } from "next";
 import { useRouter } from "next/navigation";
 import { type FormEvent, useEffect, useRef, useState } from "react";
+import { formatNumber } from "@/lib/format/numbers";
+import { askedKey, isTyping, keysStorage, LabelStatus, UndoForm, useDesk } from "./label-desk";
 
 interface Props {
   address: { grading: string; test: number };
+  /** The test's name, for what is said once its label is saved. */
+  testName: string;
   types: { type: string; class: string; title: string; meaning: string; key: string | null }[];
   own: { type: string; note: string | null } | null;
   decides: boolean;
   /** Failures of the cluster, this one among them; null where it is in none. */
   cluster: number | null;
   hrefs: { here: string; previous: string | null; next: string | null; after: string };
-  problem: string | null;
 }
-
-const storageKey = "infradev-label-keys";
-
-const isTyping = (target: EventTarget | null) =>
-  target instanceof HTMLElement &&
-  (target.isContentEditable ||
-    target instanceof HTMLTextAreaElement ||
-    target instanceof HTMLSelectElement ||
-    (target instanceof HTMLInputElement && target.type !== "radio" && target.type !== "checkbox"));
 
 /** The words that are marked in the message, with the place where they begin; null where none are. */
 function markedWords(): { quote: string; from: number } | null {
@@ -40,55 +34,22 @@ function markedWords(): { quote: string; from: number } | null {
 }
 
 /** The types as a form. Where scripts run, keys choose and go on, and words marked in the message are kept as evidence. */
-export function LabelForm({ address, types, own, decides, cluster, hrefs, problem }: Props) {
+export function LabelForm({ address, testName, types, own, decides, cluster, hrefs }: Props) {
   const router = useRouter();
   const form = useRef<HTMLFormElement>(null);
-  const undo = useRef<HTMLFormElement>(null);
   const help = useRef<HTMLDetailsElement>(null);
-  const [status, setStatus] = useState("");
-  const [failed, setFailed] = useState(problem);
   const [keysOn, setKeysOn] = useState(true);
-  const busy = useRef<boolean>(false);
+  const { send } = useDesk();
 
-  useEffect(() => setKeysOn(localStorage.getItem(storageKey) !== "off"), []);
-
-  async function send(target: HTMLFormElement, done: string): Promise<void> {
-    if (busy.current) return;
-    busy.current = true;
-    setFailed(null);
-    try {
-      const body = new URLSearchParams();
-      for (const [name, value] of new FormData(target)) if (typeof value === "string") body.append(name, value);
-      const answer = await fetch(target.action, { method: "POST", headers: { accept: "application/json" }, body });
-      if (answer.status === 401) {
-        window.location.assign(`/account/sign-in?${new URLSearchParams({ next: hrefs.here })}`);
-        return;
-      }
-      const said = (await answer.json()) as { labelled: number; next: string; error?: { message: string } };
-      if (!answer.ok) {
-        setFailed(`Nothing was saved: ${said.error?.message ?? "the server refused it"}.`);
-        return;
-      }
-      setStatus(
-        said.labelled === 0
-          ? "There is nothing to take back."
-          : said.labelled > 1
-            ? `${done}: ${said.labelled} failures.`
-            : `${done}.`,
-      );
-      if (said.next === `${window.location.pathname}${window.location.search}`) router.refresh();
-      else router.push(said.next as Route);
-    } catch {
-      setFailed("Nothing was saved: the server cannot be reached.");
-    } finally {
-      busy.current = false;
-    }
-  }
+  useEffect(() => setKeysOn(localStorage.getItem(keysStorage) !== "off"), []);
 
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     const type = new FormData(event.currentTarget).get("type");
-    void send(event.currentTarget, `${decides ? "Decided" : "Saved"}: ${String(type)}`);
+    const done = `${decides ? "Decided" : "Saved"}: ${String(type)} for ${testName}`;
+    const say = (labelled: number) =>
+      labelled > 1 ? `${done}, and for ${formatNumber(labelled - 1)} more of its cluster.` : `${done}.`;
+    void send(event.currentTarget, say, hrefs.here);
   }
 
   useEffect(() => {
@@ -110,13 +71,12 @@ export function LabelForm({ address, types, own, decides, cluster, hrefs, proble
 
   useEffect(() => {
     function press(event: KeyboardEvent): void {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-      const { key } = event;
-      if (key === "Escape" && isTyping(event.target)) {
+      if (event.key === "Escape" && isTyping(event.target)) {
         (event.target as HTMLElement).blur();
         return;
       }
-      if (!keysOn || isTyping(event.target)) return;
+      const key = askedKey(event);
+      if (key === null) return;
       const type = key === "u" ? "unclassified" : types.find((one) => one.key === key)?.type;
       const radio = type === undefined ? null : form.current?.querySelector(`input[type=radio][value="${type}"]`);
       if (radio instanceof HTMLInputElement) {
@@ -124,20 +84,21 @@ export function LabelForm({ address, types, own, decides, cluster, hrefs, proble
         form.current?.requestSubmit();
       } else if (key === "j" && hrefs.next) router.push(hrefs.next as Route);
       else if (key === "k" && hrefs.previous) router.push(hrefs.previous as Route);
-      else if (key === "z") undo.current?.requestSubmit();
       else if (key === "b") {
         const box = form.current?.elements.namedItem("cluster");
         if (box instanceof HTMLInputElement) box.checked = !box.checked;
       } else if (key === "n") {
         const note = form.current?.elements.namedItem("note");
         if (note instanceof HTMLTextAreaElement) note.focus();
-      } else if (key === "?" && help.current) help.current.open = !help.current.open;
-      else return;
+      } else if (key === "?" && help.current) {
+        help.current.open = !help.current.open;
+        if (help.current.open) help.current.scrollIntoView({ block: "nearest" });
+      } else return;
       event.preventDefault();
     }
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
-  }, [router, hrefs.next, hrefs.previous, keysOn, types]);
+  }, [router, hrefs.next, hrefs.previous, types]);
 
   const name = `${address.grading}.${address.test}`;
   const choices = [
@@ -152,14 +113,7 @@ export function LabelForm({ address, types, own, decides, cluster, hrefs, proble
   ];
   return (
     <section aria-label={decides ? "Decide" : "Label"}>
-      <p role="status" className="label-status">
-        {status}
-      </p>
-      {failed ? (
-        <p role="alert" className="account-error">
-          {failed}
-        </p>
-      ) : null}
+      <LabelStatus />
       <form ref={form} key={name} action="/label/record" method="post" onSubmit={submit} className="label-form">
         <input type="hidden" name="grading" value={address.grading} />
         <input type="hidden" name="test" value={address.test} />
@@ -213,20 +167,7 @@ export function LabelForm({ address, types, own, decides, cluster, hrefs, proble
       <div className="label-steps">
         {hrefs.previous ? <a href={hrefs.previous}>Previous</a> : null}
         {hrefs.next ? <a href={hrefs.next}>Next</a> : null}
-        <form
-          ref={undo}
-          action="/label/undo"
-          method="post"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void send(event.currentTarget, "Taken back");
-          }}
-        >
-          <input type="hidden" name="here" value={hrefs.here} />
-          <button type="submit" className="action">
-            Take back my last label
-          </button>
-        </form>
+        <UndoForm here={hrefs.here} />
       </div>
       <details ref={help} className="label-help">
         <summary>Keys</summary>
@@ -263,7 +204,7 @@ export function LabelForm({ address, types, own, decides, cluster, hrefs, proble
             checked={keysOn}
             onChange={(event) => {
               setKeysOn(event.target.checked);
-              localStorage.setItem(storageKey, event.target.checked ? "on" : "off");
+              localStorage.setItem(keysStorage, event.target.checked ? "on" : "off");
             }}
           />
           <span>keys are on</span>

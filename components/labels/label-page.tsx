@@ -12,7 +12,9 @@ import { failureFilterKeys, filterLabels, filterValueLabel, withoutFilter } from
 import { type LabelView, labelHref, typeKeys } from "@/lib/prepare/label-view";
 import { categoryLabels, propertyLabels } from "@/lib/prepare/labels";
 import { logHref, logName, logPathOf } from "@/lib/prepare/log-view";
+import { LabelDesk } from "./label-desk";
 import { LabelForm } from "./label-form";
+import { QueueEmpty, QueueFinished } from "./queue-end";
 
 interface Person {
   pseudonym: string;
@@ -94,7 +96,7 @@ export function NoRole({ person }: { person: Person }) {
 function Filters({ view, types }: { view: LabelView; types: string[] }) {
   const on = failureFilterKeys.filter((key) => view.filter[key] !== undefined);
   return (
-    <div className="label-filters">
+    <div className="label-filters" id="filters">
       <form action="/label" method="get">
         {on
           .filter((key) => key !== "type")
@@ -220,8 +222,11 @@ export function LabelPage({ view, person, problem, types, place, shown }: Props)
   const hrefOf = (at: FailureAddress | null) => labelHref({ filter: view.filter, at, adjudicate: false });
   const decides = view.adjudicate && person.role === "maintainer";
   const { failure } = shown?.answer ?? {};
+  // Where nothing is open any more, whoever changes an earlier label goes on to the next one, and then to the end.
+  const after = place.nextOpen ?? (shown?.own ? place.next : null);
+  const slip = problem === "quote" ? "The quoted words do not stand in the message. Nothing was saved." : null;
   return (
-    <>
+    <LabelDesk problem={slip}>
       <LabelBar person={person} />
       <div className="page-head">
         <h1 className={failure ? "test-title" : undefined}>
@@ -256,6 +261,7 @@ export function LabelPage({ view, person, problem, types, place, shown }: Props)
           <div className="label-side">
             <LabelForm
               address={shown.address}
+              testName={splitTestId(shown.answer.failure.test.id).name}
               types={types.map((type, index) => ({ ...type, key: typeKeys[index] ?? null }))}
               own={shown.own ? { type: shown.own.type, note: shown.own.note } : null}
               decides={decides}
@@ -264,9 +270,8 @@ export function LabelPage({ view, person, problem, types, place, shown }: Props)
                 here: labelHref({ ...view, at: shown.address }),
                 previous: place.previous && hrefOf(place.previous),
                 next: place.next && hrefOf(place.next),
-                after: decides ? "/label/disagreements" : hrefOf(place.nextOpen),
+                after: decides ? "/label/disagreements" : hrefOf(after),
               }}
-              problem={problem === "quote" ? "The quoted words do not stand in the message. Nothing was saved." : null}
             />
             {shown.labels ? (
               <Given labels={shown.labels} />
@@ -275,9 +280,11 @@ export function LabelPage({ view, person, problem, types, place, shown }: Props)
             )}
           </div>
         </div>
+      ) : place.total > 0 ? (
+        <QueueFinished filter={view.filter} total={place.total} first={hrefOf(place.next)} />
       ) : (
-        <p className="empty">No failure answers these filters.</p>
+        <QueueEmpty filter={view.filter} />
       )}
-    </>
+    </LabelDesk>
   );
 }

@@ -10,7 +10,7 @@ export interface QueuePlace {
   total: number;
   /** How many of them the person has labelled. */
   labelled: number;
-  /** Null where there is nothing to label, or the failure asked for is not among them. */
+  /** Null where nothing is left to label, or the failure asked for is not among them. */
   current: (FailureAddress & { place: number }) | null;
   previous: FailureAddress | null;
   next: FailureAddress | null;
@@ -52,10 +52,10 @@ export async function findQueuePlace(
       select * from queue where ${
         at
           ? sql`grading_id = ${at.grading} and number = ${at.test}`
-          : sql`place = coalesce((select min(place) from queue where not mine), 1)`
+          : sql`place = (select min(place) from queue where not mine)`
       }
     ),
-    -- Of a failure that the filter does not let through, the next one is the first.
+    -- Of a failure that the filter does not let through, and where none is left, the next one is the first.
     stand as (select coalesce((select place from here), 0) as place)
     select count(*)::int as total, count(*) filter (where mine)::int as labelled,
            (select jsonb_build_object('grading', grading_id, 'test', number, 'place', place) from here) as current,

@@ -67,6 +67,7 @@ test("failures are labelled by keys alone, and taken back; public pages do not k
   await expect(page.getByText("shown once you have given a label")).toBeVisible();
 
   const type = await ruledType(page, context);
+  const name = await page.locator("h1 code").textContent();
   const choice = page.locator(".label-choice", { has: page.locator(`input[value="${type}"]`) });
   await page.locator("#label-message").selectText();
   await page.keyboard.press("Shift");
@@ -75,7 +76,7 @@ test("failures are labelled by keys alone, and taken back; public pages do not k
   );
   await page.keyboard.press((await choice.locator("kbd").textContent()) ?? "");
   await expect(page.getByText("1 labelled by you")).toBeVisible();
-  await expect(page.getByRole("status").filter({ hasText: `Saved: ${type}.` })).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: `Saved: ${type} for ${name}.` })).toBeVisible();
   await expect(page.getByText(/^2 of \d+/)).toBeVisible();
 
   await page.keyboard.press("k");
@@ -85,7 +86,7 @@ test("failures are labelled by keys alone, and taken back; public pages do not k
   await page.keyboard.press("j");
   await expect(page.getByText(/^2 of \d+/)).toBeVisible();
   await page.keyboard.press("?");
-  await expect(page.getByText("the whole cluster, or this one alone")).toBeVisible();
+  await expect(page.getByText("the whole cluster, or this one alone")).toBeInViewport();
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
   expect((await new AxeBuilder({ page }).withTags(tags).analyze()).violations).toEqual([]);
   await page.keyboard.press("z");

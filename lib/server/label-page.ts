@@ -20,7 +20,7 @@ import { getFailure, getFailureBackground } from "./readers";
 export interface FoundLabelPage {
   place: QueuePlace;
   types: FailureOverview["taxonomy"]["types"];
-  /** Null where the queue is empty. */
+  /** Null where the queue is empty, and where the person has labelled all of it and asked for none in particular. */
   shown: {
     address: FailureAddress;
     answer: FailureDetailAnswer;
