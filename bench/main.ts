@@ -22,7 +22,7 @@ const rows: Record<RowName, { repeats: number; conditions: string[]; load: () =>
     load: async () => (await import("./ingest")).measureIngest,
   },
   launch: { repeats: 5, conditions: [], load: async () => (await import("./launch")).measureLaunch },
-  lighthouse: { repeats: 1, conditions: [], load: async () => (await import("./lighthouse")).measureLighthouse },
+  lighthouse: { repeats: 3, conditions: [], load: async () => (await import("./lighthouse")).measureLighthouse },
   page: { repeats: 9, conditions: [], load: async () => (await import("./page")).measurePage },
   relabel: {
     repeats: 3,
