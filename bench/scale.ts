@@ -121,7 +121,7 @@ async function openHistories(session: Session, quick: boolean) {
   session.say("starting Postgres");
   const server = await startEmbedded({
     dataDir: folder,
-    settings: { fsync: "off", full_page_writes: "off", max_wal_size: "8GB" },
+    settings: { fsync: "off", full_page_writes: "off", max_wal_size: "2GB" },
   });
   session.defer(() => server.stop());
   const names = { few: "synthetic_few", many: "synthetic_many" };
