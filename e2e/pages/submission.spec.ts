@@ -2,7 +2,7 @@ import { expect, test } from "./fixtures";
 
 test("a reported row cites its source and invents no task", async ({ page }) => {
   await page.goto("/");
-  await page.getByRole("link", { name: "GPT-6 Sol", exact: true }).click();
+  await page.getByRole("link", { name: "reported: submission of GPT-6 Sol", exact: true }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("GPT-6 Sol on InfraDev 1.0");
   await expect(page.getByRole("link", { name: /Can Coding Agents Develop AI Infrastructure/ })).toHaveAttribute(
     "href",
