@@ -41,7 +41,7 @@ test("tasks sort, and one reads from its results to its tests, prompt and interf
   await page.goto("/tasks");
   const rows = page.getByRole("table", { name: /^Tasks of/ }).getByRole("row");
   await expect(rows).toHaveCount(site.mini.suite.taskCount + 1);
-  await page.getByRole("link", { name: "Probes", exact: true }).click();
+  await page.getByRole("main").getByRole("link", { name: "Probes", exact: true }).click();
   await expect(page).toHaveURL(/sort=probes/);
   await rows.nth(1).getByRole("rowheader").getByRole("link").click();
   for (const name of ["Results", "Requirements and tests", "Prompts", "Interfaces"])
