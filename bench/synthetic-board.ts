@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { sql as raw } from "drizzle-orm";
 import { createDatabase, type Database } from "../db/client";
-import { recordEntry } from "../db/queries/entries";
+import { type EntryConfiguration, recordEntry } from "../db/queries/entries";
 import { recordKey } from "../db/queries/hosts";
 import { recordOrganization } from "../db/queries/organizations";
 import { importSuite } from "../db/queries/suites";
@@ -123,23 +123,12 @@ async function addEntry(
   facts: { entry: number; suiteId: number; taskIds: readonly number[]; keyid: string; random: Random },
 ): Promise<string> {
   const { entry, suiteId, taskIds, keyid, random } = facts;
-  const number = String(entry + 1).padStart(3, "0");
   const organization = { slug: `synthetic-lab-${entry % 20}`, name: `Synthetic lab ${(entry % 20) + 1}` };
   const [submission] = await db
     .insert(submissions)
     .values({
       suiteId,
-      entryId: await recordEntry(db, {
-        kind: "model",
-        model: `Synthetic model ${number}`,
-        agent: `synthetic-agent-${entry % 5}`,
-        agentVersion: "1.0",
-        reasoningEffort: pick([null, "medium", "high"], entry),
-        promptCondition: "interface",
-        skill: null,
-        networkPolicy: "model-endpoint-only",
-        budget: { timeMin: 60, costUsd: null, tokensM: null, steps: null },
-      }),
+      entryId: await recordEntry(db, syntheticEntry(entry)),
       organizationId: await recordOrganization(db, organization),
       publishedAt: new Date(Date.UTC(2025, 0, 1 + entry)),
     })
@@ -201,5 +190,20 @@ function gradingOf(attemptId: string, keyid: string, skill: number, random: Rand
     host: testHost,
     guard: { format: "infradev-guard/1", canaries: [], restoredPaths: [], findings: [] },
     extraTests: [],
+  };
+}
+
+/** A made-up entry by its number, from 0. */
+export function syntheticEntry(entry: number): EntryConfiguration {
+  return {
+    kind: "model",
+    model: `Synthetic model ${String(entry + 1).padStart(3, "0")}`,
+    agent: `synthetic-agent-${entry % 5}`,
+    agentVersion: "1.0",
+    reasoningEffort: pick([null, "medium", "high"], entry),
+    promptCondition: "interface",
+    skill: null,
+    networkPolicy: "model-endpoint-only",
+    budget: { timeMin: 60, costUsd: null, tokensM: null, steps: null },
   };
 }

@@ -12,7 +12,7 @@ import { InfraDevError } from "../lib/contract/errors";
 import { generateKeyPair } from "../lib/evidence/keys";
 import { testHost } from "../lib/evidence/testing";
 import { type Random, seededRandom } from "../lib/stats/random";
-import { digestOf, makePack, pick } from "./synthetic-board";
+import { digestOf, makePack, pick, syntheticEntry } from "./synthetic-board";
 
 const seed = 20_250_101;
 /** Of each task; every one is required. */
@@ -124,20 +124,9 @@ async function addEntries(
   const random = seededRandom(seed + 2);
   const added: { id: number; organizationId: number; skill: number }[] = [];
   for (let entry = 0; entry < count; entry++) {
-    const number = String(entry + 1).padStart(3, "0");
     const lab = entry % 20;
     added.push({
-      id: await recordEntry(db, {
-        kind: "model",
-        model: `Synthetic model ${number}`,
-        agent: `synthetic-agent-${entry % 5}`,
-        agentVersion: "1.0",
-        reasoningEffort: pick([null, "medium", "high"], entry),
-        promptCondition: "interface",
-        skill: null,
-        networkPolicy: "model-endpoint-only",
-        budget: { timeMin: 60, costUsd: null, tokensM: null, steps: null },
-      }),
+      id: await recordEntry(db, syntheticEntry(entry)),
       organizationId: await recordOrganization(db, {
         slug: `synthetic-lab-${lab}`,
         name: `Synthetic lab ${lab + 1}`,

@@ -1,5 +1,5 @@
 import type { SuiteChoice } from "@/components/leaderboard/suite-choice";
-import { Choice } from "@/components/leaderboard/view-controls";
+import { SuiteNav } from "@/components/leaderboard/suite-nav";
 import type { CompareAnswer } from "@/lib/contract/compare-api";
 import { type CompareView, compareHref, compareTwinHref } from "@/lib/prepare/compare-view";
 import { optionText } from "@/lib/prepare/compare-words";
@@ -59,15 +59,7 @@ export function CompareControls({
   const { suite, a, b, state } = answer;
   return (
     <div className="controls compare-controls">
-      <nav aria-label="Suite">
-        <ul className="suites">
-          {suites.map((one) => (
-            <Choice key={one.slug} href={compareHref({ suite: one.slug })} current={one.slug === suite.slug}>
-              <bdi>{one.title}</bdi> <span className="count">{one.taskCount}</span>
-            </Choice>
-          ))}
-        </ul>
-      </nav>
+      <SuiteNav suites={suites} suite={suite} suiteHref={(slug) => compareHref({ suite: slug })} />
       {answer.entries.length > 1 ? (
         <form action="/compare" method="get" className="compare-form" aria-label="Two entries">
           <EntrySelect side="a" chosen={a?.slug ?? null} entries={answer.entries} />

@@ -10,6 +10,7 @@ import { statusLabels } from "@/lib/prepare/labels";
 import { Pager } from "./case-list";
 import { FilterChips, FilterForm } from "./failure-filters";
 import { type FailureSuite, ScopeControls } from "./failures-page";
+import { FollowedRanks } from "./followed-ranks";
 
 function counted(count: number, one: string, many?: string): string {
   return `${formatNumber(count)} ${plural(count, one, many)}`;
@@ -40,24 +41,7 @@ function Cluster({ cluster, view }: { cluster: FailureCluster; view: FailureView
         Newest: <a href={failureHref(example.address)}>{splitTestId(example.test.id).name}</a>,{" "}
         <bdi>{example.entry.model}</bdi>, {example.task.title}
       </p>
-      {cluster.followed.length > 0 ? (
-        <details>
-          <summary>What followed on other ranks</summary>
-          <ul className="followed">
-            {cluster.followed.map((one) => (
-              <li key={one.ranks.join(",")}>
-                {plural(one.ranks.length, "Rank", "Ranks")} {one.ranks.join(", ")}:{" "}
-                {one.exceptionType ?? statusLabels[one.status]}
-                {one.line ? (
-                  <>
-                    , <code>{visibleText(one.line)}</code>
-                  </>
-                ) : null}
-              </li>
-            ))}
-          </ul>
-        </details>
-      ) : null}
+      <FollowedRanks followed={cluster.followed} />
     </li>
   );
 }

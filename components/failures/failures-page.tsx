@@ -1,4 +1,4 @@
-import { Choice } from "@/components/leaderboard/view-controls";
+import { Choice } from "@/components/leaderboard/choice";
 import type { FailureList, FailureOverview } from "@/lib/contract/failures-api";
 import { entryKinds } from "@/lib/contract/vocabulary";
 import { formatNumber, plural } from "@/lib/format/numbers";

@@ -3,10 +3,10 @@ import { ScrollRegion } from "@/components/ui/scroll-region";
 import type { FailureDetailAnswer } from "@/lib/contract/failures-api";
 import { missingValue } from "@/lib/format/numbers";
 import { formatDuration } from "@/lib/format/times";
-import { visibleText } from "@/lib/format/visible-text";
 import { type FailureBackground, type TimeLine, type TimeLineBar, timeLinesOf } from "@/lib/prepare/failure-page";
 import { statusLabels } from "@/lib/prepare/labels";
 import { logHref } from "@/lib/prepare/log-view";
+import { FollowedRanks } from "./followed-ranks";
 
 const rowHeight = 22;
 /** Rows drawn at most; the table below has every rank. */
@@ -166,23 +166,7 @@ export function RankTimeLines({ answer, background }: { answer: FailureDetailAns
           </figure>
         );
       })}
-      {answer.followed.length > 0 ? (
-        <details>
-          <summary>What followed on other ranks</summary>
-          <ul className="followed">
-            {answer.followed.map((one) => (
-              <li key={one.ranks.join(",")}>
-                Ranks {one.ranks.join(", ")}: {one.exceptionType ?? statusLabels[one.status]}
-                {one.line ? (
-                  <>
-                    , <code>{visibleText(one.line)}</code>
-                  </>
-                ) : null}
-              </li>
-            ))}
-          </ul>
-        </details>
-      ) : null}
+      <FollowedRanks followed={answer.followed} />
     </section>
   );
 }

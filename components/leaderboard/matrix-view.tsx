@@ -8,9 +8,9 @@ import { type BoardView, changedHref } from "@/lib/prepare/board-view";
 import { categoryLabels, verdictLabels } from "@/lib/prepare/labels";
 import { taskHref } from "@/lib/prepare/task-list-view";
 import { VerdictLegend } from "./board-notes";
+import { Choice } from "./choice";
 import { GridKeys } from "./grid-keys";
 import { PageLinks } from "./page-links";
-import { Choice } from "./view-controls";
 
 /** A cell in words: its verdict, and how many of the required tests pass. */
 function cellText({ verdict, requiredPassed, requiredTotal }: TaskCell): string {

@@ -7,8 +7,8 @@ import { type BoardView, changedHref } from "@/lib/prepare/board-view";
 import { categoryLabels } from "@/lib/prepare/labels";
 import { type Pareto, type ParetoPoint, paretoAxisWords, preparePareto, withoutFigureText } from "@/lib/prepare/pareto";
 import { entryLine, NoteMarks } from "./board-table";
+import { Choice } from "./choice";
 import { ParetoChart } from "./pareto-chart";
-import { Choice } from "./view-controls";
 
 interface Props {
   board: Board;

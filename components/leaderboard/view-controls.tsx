@@ -4,19 +4,10 @@ import { plural } from "@/lib/format/numbers";
 import { type BoardView, changedHref, defaultView } from "@/lib/prepare/board-view";
 import { categoryLabels, conditionLabels } from "@/lib/prepare/labels";
 import { BoardTools } from "./board-tools";
+import { Choice } from "./choice";
 import { ExportMenu } from "./export-menu";
 import type { SuiteChoice } from "./suite-choice";
-
-/** A choice that is an address. */
-export function Choice({ href, current, children }: { href: string; current: boolean; children: React.ReactNode }) {
-  return (
-    <li>
-      <a href={href} aria-current={current ? "true" : undefined}>
-        {children}
-      </a>
-    </li>
-  );
-}
+import { SuiteNav } from "./suite-nav";
 
 /** Suite, version, condition, category and form as links: every view is an address, and none needs JavaScript. */
 export function ViewControls({
@@ -30,7 +21,6 @@ export function ViewControls({
 }) {
   const { suite } = board;
   const chosen = suites.find((one) => one.slug === suite.slug);
-  const first = suites[0]?.slug ?? null;
   const otherCondition = board.promptCondition === "interface" ? "pr-description" : "interface";
   const boards = chosen?.versions.find(({ version }) => version === suite.version)?.boards ?? [];
   const skills = boards.flatMap((one) =>
@@ -38,35 +28,14 @@ export function ViewControls({
   );
   // another board has other rows, and perhaps no such category
   const elsewhere = { ...view, category: null, filters: defaultView.filters };
-  const named = (slug: string) => (slug === first ? null : slug);
   return (
     <div className="controls">
-      <nav aria-label="Suite">
-        <ul className="suites">
-          {suites.map((one) => (
-            <Choice
-              key={one.slug}
-              href={changedHref(elsewhere, { suite: named(one.slug), version: null })}
-              current={one.slug === suite.slug}
-            >
-              <bdi>{one.title}</bdi> <span className="count">{one.taskCount}</span>
-            </Choice>
-          ))}
-        </ul>
-        {chosen && chosen.versions.length > 1 ? (
-          <ul className="versions" aria-label="Version">
-            {chosen.versions.map(({ version }, index) => (
-              <Choice
-                key={version}
-                href={changedHref(elsewhere, { version: index === 0 ? null : version })}
-                current={version === suite.version}
-              >
-                {version}
-              </Choice>
-            ))}
-          </ul>
-        ) : null}
-      </nav>
+      <SuiteNav
+        suites={suites}
+        suite={suite}
+        suiteHref={(slug) => changedHref(elsewhere, { suite: slug === suites[0]?.slug ? null : slug, version: null })}
+        versionHref={(version) => changedHref(elsewhere, { version })}
+      />
       <p className="suite-facts">
         {suite.title} {suite.version}: {suite.taskCount} {plural(suite.taskCount, "task")}, probes {suite.probes},{" "}
         {conditionLabels[board.promptCondition]}

@@ -1,6 +1,6 @@
 import { ExportLinks } from "@/components/compare/export-links";
 import type { SuiteChoice } from "@/components/leaderboard/suite-choice";
-import { Choice } from "@/components/leaderboard/view-controls";
+import { SuiteNav } from "@/components/leaderboard/suite-nav";
 import type { ProbesAnswer } from "@/lib/contract/probes-api";
 import { conditionLabels } from "@/lib/prepare/labels";
 import { type ProbesView, probesHref, probesTwinHref } from "@/lib/prepare/probes-view";
@@ -25,28 +25,12 @@ function Controls({
   const others = boards.filter((board) => board.promptCondition !== promptCondition || board.skill !== skill);
   return (
     <div className="controls">
-      <nav aria-label="Suite">
-        <ul className="suites">
-          {suites.map((one) => (
-            <Choice key={one.slug} href={probesHref({ suite: one.slug })} current={one.slug === suite.slug}>
-              <bdi>{one.title}</bdi> <span className="count">{one.taskCount}</span>
-            </Choice>
-          ))}
-        </ul>
-        {chosen && chosen.versions.length > 1 ? (
-          <ul className="versions" aria-label="Version">
-            {chosen.versions.map(({ version }, index) => (
-              <Choice
-                key={version}
-                href={probesHref({ suite: suite.slug, version: index === 0 ? null : version })}
-                current={version === suite.version}
-              >
-                {version}
-              </Choice>
-            ))}
-          </ul>
-        ) : null}
-      </nav>
+      <SuiteNav
+        suites={suites}
+        suite={suite}
+        suiteHref={(slug) => probesHref({ suite: slug })}
+        versionHref={(version) => probesHref({ suite: suite.slug, version })}
+      />
       <div className="tab-line">
         <p className="suite-facts">
           {suite.title} {suite.version}, probes {suite.probes}, {conditionLabels[promptCondition]}

@@ -1,4 +1,4 @@
-import { Choice } from "@/components/leaderboard/view-controls";
+import { Choice } from "@/components/leaderboard/choice";
 import type { TaskList } from "@/lib/contract/task-api";
 import { categories, taskTypes } from "@/lib/contract/vocabulary";
 import { plural } from "@/lib/format/numbers";

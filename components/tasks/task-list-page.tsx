@@ -1,6 +1,6 @@
 import type { SuiteChoice } from "@/components/leaderboard/suite-choice";
+import { SuiteNav } from "@/components/leaderboard/suite-nav";
 import { VerdictGlyph } from "@/components/leaderboard/task-strip";
-import { Choice } from "@/components/leaderboard/view-controls";
 import type { TaskList } from "@/lib/contract/task-api";
 import { taskVerdicts } from "@/lib/contract/vocabulary";
 import { formatDate } from "@/lib/format/times";
@@ -12,31 +12,14 @@ import { TaskListTable } from "./task-list-table";
 
 function Controls({ list, suites }: { list: TaskList; suites: readonly SuiteChoice[] }) {
   const { suite } = list;
-  const chosen = suites.find((one) => one.slug === suite.slug);
   return (
     <div className="controls">
-      <nav aria-label="Suite">
-        <ul className="suites">
-          {suites.map((one) => (
-            <Choice key={one.slug} href={taskListHref({ suite: one.slug })} current={one.slug === suite.slug}>
-              <bdi>{one.title}</bdi> <span className="count">{one.taskCount}</span>
-            </Choice>
-          ))}
-        </ul>
-        {chosen && chosen.versions.length > 1 ? (
-          <ul className="versions" aria-label="Version">
-            {chosen.versions.map(({ version }, index) => (
-              <Choice
-                key={version}
-                href={taskListHref({ suite: suite.slug, version: index === 0 ? null : version })}
-                current={version === suite.version}
-              >
-                {version}
-              </Choice>
-            ))}
-          </ul>
-        ) : null}
-      </nav>
+      <SuiteNav
+        suites={suites}
+        suite={suite}
+        suiteHref={(slug) => taskListHref({ suite: slug })}
+        versionHref={(version) => taskListHref({ suite: suite.slug, version })}
+      />
       <p className="suite-facts">
         {suite.summary} <a href={`/?suite=${suite.slug}&version=${suite.version}`}>Leaderboard of this suite</a> ·{" "}
         <a href={`/api/v1/tasks?suite=${suite.slug}&version=${suite.version}`}>JSON</a>

@@ -12,6 +12,7 @@ import {
   submissions,
   tasks,
 } from "../schema";
+import { budgetColumns, entryColumns } from "./entries";
 import { findSource, findSuite, listTasks, type SuiteRow } from "./suites";
 
 export interface BoardParams {
@@ -26,7 +27,7 @@ export interface BoardParams {
 }
 
 /** Weakest to strongest, so that the highest tier sorts first in descending order. */
-const tierRank = sql`array_position(array['reported','signed','verified','reproduced'], ${submissionSummaries.tier})`;
+export const tierRank = sql`array_position(array['reported','signed','verified','reproduced'], ${submissionSummaries.tier})`;
 
 /**
  * Everything that a board is computed from: each entry's newest published submission of its highest tier, and the
@@ -116,21 +117,8 @@ export async function selectShownSubmissions(
       publishedAt: submissions.publishedAt,
       footnotes: submissions.footnotes,
       organization: organizations.name,
-      entry: {
-        slug: entries.slug,
-        kind: entries.kind,
-        model: entries.model,
-        agent: entries.agent,
-        agentVersion: entries.agentVersion,
-        reasoningEffort: entries.reasoningEffort,
-        networkPolicy: entries.networkPolicy,
-      },
-      budget: {
-        timeMin: entries.budgetTimeMin,
-        costUsd: entries.budgetCostUsd,
-        tokensM: entries.budgetTokensM,
-        steps: entries.budgetSteps,
-      },
+      entry: entryColumns,
+      budget: budgetColumns,
       promptCondition: entries.promptCondition,
       skill: entries.skillName,
       tier: submissionSummaries.tier,

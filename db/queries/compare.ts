@@ -15,22 +15,15 @@ import {
   taxonomyTypes,
 } from "../schema";
 import { findBoardFacts } from "./board";
-
-/** Newest version first; versions compare as numbers. */
-const byVersion = sql`string_to_array(${suites.version}, '.')::int[]`;
+import { entryColumns } from "./entries";
+import { byVersion } from "./suites";
 
 /** An entry with the suite versions on which it has a published row, in the order of pickers; null without any. */
 export async function findRanEntry(db: Queryable, entrySlug: string): Promise<RanEntry | null> {
   const rows = await db
     .selectDistinctOn([suites.position, suites.slug, byVersion], {
       entry: {
-        slug: entries.slug,
-        kind: entries.kind,
-        model: entries.model,
-        agent: entries.agent,
-        agentVersion: entries.agentVersion,
-        reasoningEffort: entries.reasoningEffort,
-        networkPolicy: entries.networkPolicy,
+        ...entryColumns,
         promptCondition: entries.promptCondition,
         skill: entries.skillName,
       },

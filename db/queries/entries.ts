@@ -4,6 +4,25 @@ import type { Candidate } from "../../lib/contract/bundle";
 import type { Writable } from "../client";
 import { entries } from "../schema";
 
+/** What every answer says of an entry: select it under `entry`. */
+export const entryColumns = {
+  slug: entries.slug,
+  kind: entries.kind,
+  model: entries.model,
+  agent: entries.agent,
+  agentVersion: entries.agentVersion,
+  reasoningEffort: entries.reasoningEffort,
+  networkPolicy: entries.networkPolicy,
+};
+
+/** An entry's limits: select it under `budget`. */
+export const budgetColumns = {
+  timeMin: entries.budgetTimeMin,
+  costUsd: entries.budgetCostUsd,
+  tokensM: entries.budgetTokensM,
+  steps: entries.budgetSteps,
+};
+
 export type EntryConfiguration = Omit<Candidate, "promptDigest">;
 
 /** sha256 over the configuration's fields in a fixed order: the same configuration is the same entry. */
@@ -92,4 +111,27 @@ export async function recordEntry(db: Writable, configuration: EntryConfiguratio
     if (id !== undefined) return id;
   }
   throw new Error(`two entries want the address ${readable}`);
+}
+
+/** An entry's row as the configuration that it was recorded from. */
+export function configurationOf(entry: typeof entries.$inferSelect): EntryConfiguration {
+  return {
+    kind: entry.kind,
+    model: entry.model,
+    agent: entry.agent,
+    agentVersion: entry.agentVersion,
+    reasoningEffort: entry.reasoningEffort,
+    promptCondition: entry.promptCondition,
+    skill:
+      entry.skillName !== null && entry.skillDigest !== null
+        ? { name: entry.skillName, digest: entry.skillDigest }
+        : null,
+    networkPolicy: entry.networkPolicy,
+    budget: {
+      timeMin: entry.budgetTimeMin,
+      costUsd: entry.budgetCostUsd,
+      tokensM: entry.budgetTokensM,
+      steps: entry.budgetSteps,
+    },
+  };
 }

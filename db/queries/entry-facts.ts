@@ -23,12 +23,9 @@ import {
   tasks,
   taxonomyTypes,
 } from "../schema";
-
-/** Weakest to strongest, so that the highest tier sorts first in descending order. */
-const tierRank = sql`array_position(array['reported','signed','verified','reproduced'], ${submissionSummaries.tier})`;
-
-/** Newest version first; versions compare as numbers. */
-const byVersion = sql`string_to_array(${suites.version}, '.')::int[]`;
+import { tierRank } from "./board";
+import { budgetColumns, configurationOf, entryColumns } from "./entries";
+import { byVersion } from "./suites";
 
 /** Million tokens of an attempt over its disjoint components; null where none is stated. */
 const tokensM = sql<number | null>`
@@ -88,25 +85,7 @@ export async function findEntryFacts(db: Queryable, slug: string): Promise<Entry
   }
   return {
     slug: entry.slug,
-    candidate: {
-      kind: entry.kind,
-      model: entry.model,
-      agent: entry.agent,
-      agentVersion: entry.agentVersion,
-      reasoningEffort: entry.reasoningEffort,
-      promptCondition: entry.promptCondition,
-      skill:
-        entry.skillName !== null && entry.skillDigest !== null
-          ? { name: entry.skillName, digest: entry.skillDigest }
-          : null,
-      networkPolicy: entry.networkPolicy,
-      budget: {
-        timeMin: entry.budgetTimeMin,
-        costUsd: entry.budgetCostUsd,
-        tokensM: entry.budgetTokensM,
-        steps: entry.budgetSteps,
-      },
-    },
+    candidate: configurationOf(entry),
     suites: [...bySuite.values()],
   };
 }
@@ -245,21 +224,8 @@ export async function listEntryFacts(
   const rows = await db
     .selectDistinctOn([submissions.entryId, submissions.suiteId], {
       entryId: submissions.entryId,
-      entry: {
-        slug: entries.slug,
-        kind: entries.kind,
-        model: entries.model,
-        agent: entries.agent,
-        agentVersion: entries.agentVersion,
-        reasoningEffort: entries.reasoningEffort,
-        networkPolicy: entries.networkPolicy,
-      },
-      budget: {
-        timeMin: entries.budgetTimeMin,
-        costUsd: entries.budgetCostUsd,
-        tokensM: entries.budgetTokensM,
-        steps: entries.budgetSteps,
-      },
+      entry: entryColumns,
+      budget: budgetColumns,
       promptCondition: entries.promptCondition,
       skill: entries.skillName,
       position: suites.position,

@@ -21,6 +21,7 @@ import {
   tasks,
   taskTests,
 } from "../schema";
+import { configurationOf } from "./entries";
 
 export interface NewSubmission {
   suiteId: number;
@@ -142,25 +143,7 @@ export async function findSubmission(db: Queryable, id: string): Promise<Submiss
     id,
     suite: { slug: suite.slug, version: suite.version, title: suite.title },
     organization: organization.name,
-    candidate: {
-      kind: entry.kind,
-      model: entry.model,
-      agent: entry.agent,
-      agentVersion: entry.agentVersion,
-      reasoningEffort: entry.reasoningEffort,
-      promptCondition: entry.promptCondition,
-      skill:
-        entry.skillName !== null && entry.skillDigest !== null
-          ? { name: entry.skillName, digest: entry.skillDigest }
-          : null,
-      networkPolicy: entry.networkPolicy,
-      budget: {
-        timeMin: entry.budgetTimeMin,
-        costUsd: entry.budgetCostUsd,
-        tokensM: entry.budgetTokensM,
-        steps: entry.budgetSteps,
-      },
-    },
+    candidate: configurationOf(entry),
     entrySlug: entry.slug,
     tier: summary?.tier ?? "signed",
     provisional: summary?.provisional ?? false,

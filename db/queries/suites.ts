@@ -10,7 +10,7 @@ import { publishedSources, suites, taskPrompts, tasks, taskTests } from "../sche
 export type SuiteRow = typeof suites.$inferSelect;
 
 /** Newest version first; versions compare as numbers, so 1.10 follows 1.9. */
-const byVersion = sql`string_to_array(${suites.version}, '.')::int[]`;
+export const byVersion = sql`string_to_array(${suites.version}, '.')::int[]`;
 
 /** Every suite version, in the order of pickers: by position, newest version first. */
 export function listSuites(db: Queryable): Promise<SuiteRow[]> {
