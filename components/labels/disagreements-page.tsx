@@ -1,18 +1,9 @@
 import { ScrollRegion } from "@/components/ui/scroll-region";
+import type { Disagreement } from "@/lib/contract/label-facts";
 import { visibleText } from "@/lib/format/visible-text";
 import { splitTestId } from "@/lib/prepare/attempt";
 import { labelHref } from "@/lib/prepare/label-view";
 import { LabelBar } from "./label-page";
-
-interface Disagreement {
-  grading: string;
-  test: number;
-  name: string;
-  task: string;
-  line: string;
-  labels: { by: string; type: string }[];
-  decision: string | null;
-}
 
 interface Props {
   person: { pseudonym: string; role: "annotator" | "maintainer" | null };

@@ -3,6 +3,7 @@ import { PatchHunks } from "@/components/failures/patch-hunks";
 import { Frames } from "@/components/results/failure-list";
 import { OutcomeStatusText } from "@/components/results/outcome-status";
 import type { FailureDetailAnswer, FailureOverview } from "@/lib/contract/failures-api";
+import type { GivenLabel, QueuePlace } from "@/lib/contract/label-facts";
 import type { FailureAddress } from "@/lib/contract/labels-api";
 import { formatInstant } from "@/lib/format/times";
 import { visibleText } from "@/lib/format/visible-text";
@@ -21,31 +22,12 @@ interface Person {
   role: "annotator" | "maintainer" | null;
 }
 
-/** A label that a person gave. */
-interface GivenLabel {
-  by: string;
-  mine: boolean;
-  class: string;
-  type: string;
-  note: string | null;
-  adjudicates: boolean;
-  withdrawn: boolean;
-  at: Date;
-}
-
 interface Props {
   view: LabelView;
   person: Person;
   problem: string | null;
   types: FailureOverview["taxonomy"]["types"];
-  place: {
-    total: number;
-    labelled: number;
-    current: { place: number } | null;
-    previous: FailureAddress | null;
-    next: FailureAddress | null;
-    nextOpen: FailureAddress | null;
-  };
+  place: QueuePlace;
   shown: {
     address: FailureAddress;
     answer: FailureDetailAnswer;

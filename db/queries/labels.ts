@@ -1,22 +1,10 @@
+import type { AgreementCount, Disagreement, GivenLabel, QueuePlace } from "../../lib/contract/label-facts";
 import type { ExportedLabel, FailureAddress } from "../../lib/contract/labels-api";
 import type { EvidenceSpan } from "../../lib/contract/result";
 import { type CaseKey, effectiveLabelId, ownLabels } from "./effective-labels";
 import { casesOf, type FailureScope } from "./failures";
 import type { SqlRunner } from "./queue";
 import { storableText } from "./storable";
-
-/** Where a person stands in the queue of failures. */
-export interface QueuePlace {
-  total: number;
-  /** How many of them the person has labelled. */
-  labelled: number;
-  /** Null where nothing is left to label, or the failure asked for is not among them. */
-  current: (FailureAddress & { place: number }) | null;
-  previous: FailureAddress | null;
-  next: FailureAddress | null;
-  /** The next one that the person has not labelled, from the current one on and then from the start. */
-  nextOpen: FailureAddress | null;
-}
 
 /**
  * The queue that a filter gives: first what no rule decides, then by suite, task, test and entry, so that it keeps its
@@ -171,18 +159,6 @@ export async function recordWithdrawal(tx: SqlRunner, personId: string, labelIds
     select id, ${personId} from unnest(${[...labelIds]}::bigint[]) as row (id) on conflict do nothing`;
 }
 
-/** A label that a person gave, as those who have given their own see it. */
-export interface GivenLabel {
-  by: string;
-  mine: boolean;
-  class: string;
-  type: string;
-  note: string | null;
-  adjudicates: boolean;
-  withdrawn: boolean;
-  at: Date;
-}
-
 /** Labels that people gave a failure, newest first. */
 export function listPersonLabels(sql: SqlRunner, of: CaseKey, personId: string): Promise<GivenLabel[]> {
   return sql<GivenLabel[]>`
@@ -201,17 +177,6 @@ const countedLabels = (sql: SqlRunner) => sql`
   join grading on grading.id = mine.grading_id
   join attempt on attempt.id = grading.attempt_id
   join submission on submission.id = attempt.submission_id and submission.withdrawn_at is null`;
-
-/** How often two raters gave one failure these types; `second` null for the rules, a pair of people once. */
-export interface AgreementCount {
-  first: string;
-  second: string | null;
-  firstClass: string;
-  firstType: string;
-  secondClass: string;
-  secondType: string;
-  count: number;
-}
 
 /** Pairs of ratings of one failure: of two people, and of a person and the newest rule's label. */
 export function listAgreementCounts(sql: SqlRunner): Promise<AgreementCount[]> {
@@ -261,17 +226,6 @@ const decided = (sql: SqlRunner, of: ReturnType<SqlRunner>) => sql`exists (
   select 1 from label
   where label.grading_id = ${of}.grading_id and label.test_id = ${of}.test_id and label.adjudicates
     and not exists (select 1 from label_withdrawal where label_id = label.id))`;
-
-/** A failure that people label differently. */
-export interface Disagreement extends FailureAddress {
-  test: number;
-  name: string;
-  task: string;
-  line: string;
-  labels: { by: string; type: string }[];
-  /** The type that counts, where a maintainer has decided. */
-  decision: string | null;
-}
 
 /** Failures that people label differently, open ones first; of an annotator those alone that he has labelled. */
 export async function listDisagreements(

@@ -1,23 +1,13 @@
+import type { AgreementCount } from "@/lib/contract/label-facts";
 import { type LabelAgreement, raterOfRules } from "@/lib/contract/labels-api";
 import { cohenKappa } from "@/lib/stats/kappa";
-
-/** How often two raters gave one failure these types; `second` null for the rules. */
-export interface RatedPair {
-  first: string;
-  second: string | null;
-  firstClass: string;
-  firstType: string;
-  secondClass: string;
-  secondType: string;
-  count: number;
-}
 
 /** Kappa of every pair of raters, people with people first, each over types and over classes. */
 export function prepareAgreement(
   sums: { rulesVersion: string | null; labelled: number; open: number; decided: number },
-  counts: readonly RatedPair[],
+  counts: readonly AgreementCount[],
 ): LabelAgreement {
-  const pairs = new Map<string, RatedPair[]>();
+  const pairs = new Map<string, AgreementCount[]>();
   for (const cell of counts) {
     const key = `${cell.second === null ? 1 : 0} ${cell.first} ${cell.second}`;
     pairs.set(key, [...(pairs.get(key) ?? []), cell]);

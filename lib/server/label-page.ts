@@ -1,15 +1,8 @@
 import "server-only";
 import { findFailureScope, listTaxonomy } from "@/db/queries/failures";
-import {
-  type Disagreement,
-  findLabelTarget,
-  findQueuePlace,
-  type GivenLabel,
-  listDisagreements,
-  listPersonLabels,
-  type QueuePlace,
-} from "@/db/queries/labels";
+import { findLabelTarget, findQueuePlace, listDisagreements, listPersonLabels } from "@/db/queries/labels";
 import type { FailureDetailAnswer, FailureOverview } from "@/lib/contract/failures-api";
+import type { Disagreement, GivenLabel, QueuePlace } from "@/lib/contract/label-facts";
 import type { FailureAddress } from "@/lib/contract/labels-api";
 import type { FailureBackground } from "@/lib/prepare/failure-page";
 import type { LabelView } from "@/lib/prepare/label-view";
