@@ -164,7 +164,7 @@ export function SelfTestsPage({ answer }: { answer: SelfTestsAnswer }) {
         <p>
           Read from each attempt’s patch by rules {answer.rulesVersion}, by syntax alone: Python test functions that it
           adds, and assertions that it adds to tests. Strings and comments do not count. An attempt without tests of its
-          own checks nothing and counts in every share.An attempt counts once under every property that it checks.
+          own checks nothing and counts in every share. An attempt counts once under every property that it checks.
           Shares are lower bounds: a check that shows in values or in counted work only is overlooked, and what an agent
           ran without leaving it in its patch is not seen.
         </p>
