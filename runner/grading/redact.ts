@@ -1,21 +1,11 @@
 import { homedir, hostname } from "node:os";
+import { redactTokens } from "@/lib/trajectory/redact";
 import { environment } from "../environment";
 
 /** Variables whose values say nothing about a secret, and may well stand in output. */
 const harmless =
   /^(?:PATH|HOME|PWD|OLDPWD|LANG|LC_.*|TERM|SHELL|USER|LOGNAME|TZ|EDITOR|PAGER|SHLVL|_|DISPLAY|COLORTERM|NODE_ENV|CI|HOSTNAME|XDG_.*|npm_.*|NODE|INIT_CWD|COLOR|VITEST.*|PYTHON.*|VIRTUAL_ENV|CUDA_VISIBLE_DEVICES|INFRADEV_PYTHON)$/;
 const shortestSecret = 8;
-
-const tokenPatterns = [
-  /\bgh[pousr]_[A-Za-z0-9]{30,}\b/g,
-  /\bgithub_pat_[A-Za-z0-9_]{40,}\b/g,
-  /\bsk-[A-Za-z0-9_-]{20,}\b/g,
-  /\bhf_[A-Za-z0-9]{30,}\b/g,
-  /\bAKIA[0-9A-Z]{16}\b/g,
-  /\bxox[abprs]-[A-Za-z0-9-]{10,}\b/g,
-  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\b/g,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g,
-];
 
 export type Redactor = (text: string) => string;
 
@@ -84,7 +74,7 @@ export function createRedactor(
   return (text) => {
     let result = text;
     for (const [from, to] of replaced) if (result.includes(from)) result = result.replaceAll(from, () => to);
-    for (const pattern of tokenPatterns) result = result.replace(pattern, "[redacted: token]");
+    result = redactTokens(result);
     return hostPattern === null ? result : result.replace(hostPattern, "[host]");
   };
 }

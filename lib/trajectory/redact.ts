@@ -1,0 +1,51 @@
+import type { ReadEnd, ReadStep } from "./read-trajectory";
+
+const tokenPatterns = [
+  /\bgh[pousr]_[A-Za-z0-9]{30,}\b/g,
+  /\bgithub_pat_[A-Za-z0-9_]{40,}\b/g,
+  /\bsk-[A-Za-z0-9_-]{20,}\b/g,
+  /\bhf_[A-Za-z0-9]{30,}\b/g,
+  /\bAKIA[0-9A-Z]{16}\b/g,
+  /\bxox[abprs]-[A-Za-z0-9-]{10,}\b/g,
+  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\b/g,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g,
+];
+
+/** A text without what looks like a token or a private key, by the forms that services give them. */
+export function redactTokens(text: string): string {
+  let result = text;
+  for (const pattern of tokenPatterns) result = result.replace(pattern, "[redacted: token]");
+  return result;
+}
+
+/** Values that name a thing or choose among words; everything else may be text. */
+const plainKeys = new Set(["schema_version", "source", "type", "timestamp", "tool_call_id", "source_call_id"]);
+
+/** A document's copy whose texts went through `redact`, at any depth. Keys stay. */
+export function redactDocument(document: unknown, redact: (text: string) => string): unknown {
+  const copy = (value: unknown, key: string): unknown => {
+    if (typeof value === "string") return plainKeys.has(key) ? value : redact(value);
+    if (Array.isArray(value)) return value.map((entry) => copy(entry, key));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, copy(entry, name)]));
+  };
+  return copy(document, "");
+}
+
+/** A trajectory's text again, one step a line, with every text redacted. Returns what the trajectory says of its run. */
+export async function* redactedTrajectory(
+  steps: AsyncGenerator<ReadStep, ReadEnd>,
+  redact: (text: string) => string,
+): AsyncGenerator<string, ReadEnd> {
+  let separator = '{"steps":[\n';
+  for (;;) {
+    const next = await steps.next();
+    if (next.done) {
+      const root = JSON.stringify(redactDocument(next.value.root, redact));
+      yield `\n],\n${root.slice(1)}\n`;
+      return next.value;
+    }
+    yield `${separator}${JSON.stringify(redactDocument(next.value.raw, redact))}`;
+    separator = ",\n";
+  }
+}

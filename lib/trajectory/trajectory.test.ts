@@ -1,0 +1,258 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { InfraDevError } from "../contract/errors";
+import { shownStepSchema, trajectoryFactsSchema, trajectoryLimits } from "../contract/trajectory";
+import { type ReadEnd, readTrajectory } from "./read-trajectory";
+import { redactedTrajectory, redactTokens } from "./redact";
+import { commandOf, shownStep } from "./shown-step";
+import { inPieces, syntheticTrajectory } from "./testing";
+
+async function read(text: string, size?: number) {
+  const steps: unknown[] = [];
+  const reader = readTrajectory(inPieces(text, size), "run.json");
+  for (;;) {
+    const next = await reader.next();
+    if (next.done) return { steps, ...next.value };
+    steps.push(next.value.raw);
+  }
+}
+
+const refusal = async (text: string) => {
+  const error = await read(text).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof InfraDevError)) throw error ?? new Error("nothing was refused");
+  return error.problem;
+};
+
+const documentWith = (overrides: Record<string, unknown>) => JSON.stringify(syntheticTrajectory(overrides));
+const stepsOf = (...steps: Record<string, unknown>[]) =>
+  documentWith({ steps: steps.map((step, index) => ({ step_id: index + 1, source: "agent", message: "", ...step })) });
+
+describe("a trajectory", () => {
+  it("says of its run how many turns, tokens and minutes it took", async () => {
+    const { facts } = await read(documentWith({}));
+    expect(trajectoryFactsSchema.parse(facts)).toEqual({
+      version: "ATIF-v1.7",
+      agent: "synthetic-agent",
+      agentVersion: "1.2.3",
+      model: "synthetic-model",
+      steps: 3,
+      agentSteps: 2,
+      toolCalls: 2,
+      subagents: 0,
+      startedAt: "2026-01-02T03:00:00.000Z",
+      endedAt: "2026-01-02T03:02:30.000Z",
+      promptTokens: 2200,
+      completionTokens: 120,
+      cachedTokens: 1400,
+      costUsd: 0.03,
+      differing: [],
+    });
+  });
+
+  it("counts neither copied context nor turns that asked no model; sums need every turn, totals count before them", async () => {
+    const metrics = { prompt_tokens: 100, completion_tokens: 10 };
+    const text = stepsOf(
+      { is_copied_context: true, metrics, timestamp: "2020-01-01T00:00:00Z" },
+      { llm_call_count: 0 },
+      { metrics },
+      { metrics: { prompt_tokens: 50 } },
+    );
+    const { facts } = await read(text);
+    expect(facts).toMatchObject({
+      steps: 4,
+      agentSteps: 2,
+      promptTokens: 150,
+      completionTokens: null,
+      cachedTokens: null,
+      startedAt: null,
+    });
+    const total = JSON.parse(text) as Record<string, unknown>;
+    total["final_metrics"] = { total_prompt_tokens: 175, total_completion_tokens: 12 };
+    expect((await read(JSON.stringify(total))).facts).toMatchObject({
+      promptTokens: 175,
+      completionTokens: 12,
+      differing: ["promptTokens"],
+    });
+  });
+
+  it("takes every version that there is, null for what is optional, parts with images, and fields that it does not know", async () => {
+    for (const version of ["1.0", "1.4", "1.7"])
+      await expect(read(documentWith({ schema_version: `ATIF-v${version}` }))).resolves.toBeDefined();
+    const image = { type: "image", source: { media_type: "image/png", path: "images/1.png" } };
+    const { steps } = await read(
+      stepsOf({
+        message: [{ type: "text", text: "see" }, image],
+        timestamp: "2026-01-02T03:04:05.123456",
+        tool_calls: null,
+        observation: { results: [{ source_call_id: null, content: null, subagent_trajectory_ref: [{}] }] },
+        surprise: { at: ["any", "depth"] },
+      }),
+    );
+    expect(steps).toHaveLength(1);
+  });
+
+  it("is refused with file, place, rule and remedy", async () => {
+    expect(await refusal("[1, 2")).toMatchObject({ code: "trajectory.json", where: "run.json" });
+    expect(await refusal(documentWith({ schema_version: "ATIF-v9.0" }))).toMatchObject({
+      code: "trajectory.form",
+      where: "run.json#schema_version",
+    });
+    expect(await refusal(stepsOf({}, { source: "robot" }))).toMatchObject({
+      code: "trajectory.form",
+      where: "run.json#steps.1.source",
+      rule: expect.any(String),
+      remedy: expect.any(String),
+    });
+    expect(await refusal(stepsOf({ step_id: 2 }))).toMatchObject({ code: "trajectory.step-id" });
+    expect((await refusal(documentWith({ steps: [] }))).message).toContain("no step");
+    expect((await refusal(documentWith({ steps: "none" }))).where).toBe("run.json#steps");
+    expect((await refusal(documentWith({ steps: [0] }))).where).toBe("run.json#steps");
+    const twice = documentWith({}).replace(/\}$/, ',"steps":[]}');
+    expect((await refusal(twice)).where).toBe("run.json#steps");
+    expect(await refusal(documentWith({}).replace('"user"', '"user",}'))).toMatchObject({
+      code: "trajectory.json",
+      where: "run.json#steps.0",
+    });
+  });
+
+  it("is refused beyond its bounds before it fills memory", async () => {
+    const deep = `{"steps":[${'{"a":'.repeat(trajectoryLimits.depth)}`;
+    expect(await refusal(deep)).toMatchObject({ code: "trajectory.depth", where: "run.json#steps.0" });
+    async function* endless(beginning: string): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(beginning);
+      const piece = Buffer.alloc(1 << 20, "x");
+      for (;;) yield piece;
+    }
+    const codeOf = async (beginning: string) => {
+      try {
+        for await (const _ of readTrajectory(endless(beginning), "run.json"));
+      } catch (error) {
+        return (error as InfraDevError).problem.message;
+      }
+      return "";
+    };
+    expect(await codeOf('{"notes":"')).toContain("beside the steps");
+    expect(await codeOf('{"steps":[{"message":"')).toContain("the step has more than");
+  });
+
+  it("is cut by bytes exactly as a parser reads it, wherever the pieces end", async () => {
+    const value = fc.oneof(
+      fc.string({ unit: "grapheme", maxLength: 8 }),
+      fc.constantFrom('"', "\\", '\\"', "}],{[", '"steps":[', "\u2028", "0"),
+      fc.integer(),
+      fc.constant(null),
+    );
+    const tree = fc.dictionary(
+      fc.oneof(fc.constantFrom("steps", "a\\", '"'), fc.string({ maxLength: 4 })),
+      fc.oneof(
+        value,
+        fc.array(value, { maxLength: 3 }),
+        fc.dictionary(fc.constantFrom("steps", "x"), fc.array(value, { maxLength: 2 })),
+      ),
+      { maxKeys: 4 },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(tree, { minLength: 1, maxLength: 4 }),
+        tree,
+        fc.integer({ min: 1, max: 40 }),
+        fc.boolean(),
+        async (extras, extra, size, spaced) => {
+          const document = syntheticTrajectory({
+            extra,
+            steps: extras.map((one, index) => ({ step_id: index + 1, source: "agent", message: "", extra: one })),
+            notes: { steps: ["no step"] },
+          });
+          const text = JSON.stringify(document, null, spaced ? 2 : 0);
+          const { steps, root } = await read(text, size);
+          const { steps: expected, ...rest } = JSON.parse(text);
+          expect(steps).toEqual(expected);
+          expect(root).toEqual(rest);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("what is taken out", () => {
+  const key = `sk-${"a1".repeat(20)}`;
+
+  it("are tokens in any text, at any depth, and nothing that names or counts", async () => {
+    const text = documentWith({ notes: `key ${key}` }).replace("release pool.py", `${key} \\" pool.py`);
+    const reader = redactedTrajectory(readTrajectory(inPieces(text), "run.json"), redactTokens);
+    let made = "";
+    let end: ReadEnd | null = null;
+    while (end === null) {
+      const next = await reader.next();
+      if (next.done) end = next.value;
+      else made += next.value;
+    }
+    expect(made).not.toContain(key);
+    const again = await read(made);
+    expect(again.facts).toEqual(end.facts);
+    expect(made.trimEnd().split("\n")).toHaveLength(3 + 3);
+    expect(made.match(/\[redacted: token\]/g)).toHaveLength(2);
+  });
+});
+
+describe("a step as it is shown", () => {
+  const step = (overrides: Record<string, unknown>) =>
+    shownStep({ step_id: 7, source: "agent", message: "", ...overrides } as Parameters<typeof shownStep>[0]);
+  const call = (id: string, tool: string, args: Record<string, unknown>) => ({
+    tool_call_id: id,
+    function_name: tool,
+    arguments: args,
+  });
+
+  it("puts results beside their calls and keeps the others apart", () => {
+    const shown = step({
+      timestamp: "2026-01-02T03:04:05+02:00",
+      tool_calls: [call("a", "bash", { command: "ls" }), call("b", "edit", { path: "x", n: 1 })],
+      observation: {
+        results: [
+          { source_call_id: "b", content: "done" },
+          { content: [{ type: "image", source: { path: "1.png" } }] },
+          { source_call_id: "a", content: "file" },
+        ],
+      },
+    });
+    expect(shownStepSchema.parse(shown)).toMatchObject({
+      number: 7,
+      at: "2026-01-02T01:04:05.000Z",
+      calls: [
+        { tool: "bash", arguments: { text: "ls" }, results: [{ text: "file" }] },
+        { tool: "edit", arguments: { text: '{\n "path": "x",\n "n": 1\n}' }, results: [{ text: "done" }] },
+      ],
+      results: [{ text: "[image: 1.png]" }],
+    });
+  });
+
+  it("is bounded whatever the step holds, and never cuts a character in two", () => {
+    const long = "\u{1F600}".repeat(100_000);
+    const shown = step({
+      message: `x${long}`,
+      tool_calls: Array.from({ length: 80 }, (_, index) => call(`${index}`, "bash", { command: long })),
+      observation: { results: Array.from({ length: 500 }, () => ({ source_call_id: "0", content: long })) },
+    });
+    expect(JSON.stringify(shown).length).toBeLessThan(120_000);
+    expect(shown.message.chars).toBe(200_001);
+    expect(shown.message.text).toHaveLength(3999);
+    expect(shown.leftOut).toBe(30 + 492);
+  });
+
+  it("knows a shell's command under the names that agents give it, and no other tool's", () => {
+    expect(commandOf(call("1", "execute_bash", { command: "a" }))).toBe("a");
+    expect(commandOf(call("1", "Bash", { command: "a", timeout: 3 }))).toBe("a");
+    expect(commandOf(call("1", "bash_command", { keystrokes: "a\n" }))).toBe("a\n");
+    expect(commandOf(call("1", "shell", { command: ["bash", "-lc", "a | b"] }))).toBe("a | b");
+    expect(commandOf(call("1", "shell", { command: ["pytest", "-x"] }))).toBe("pytest -x");
+    expect(commandOf(call("1", "run_shell_command", { cmd: "a" }))).toBe("a");
+    expect(commandOf(call("1", "str_replace_editor", { command: "view", path: "x" }))).toBeNull();
+    expect(commandOf(call("1", "web_search", { input: "pytest" }))).toBeNull();
+    expect(commandOf(call("1", "bash", {}))).toBeNull();
+  });
+});
