@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import type { Problem } from "@/lib/contract/errors";
 import { capture } from "../processes/capture";
 import {
@@ -129,13 +130,13 @@ const shortBus = (address: string | null): string => {
 
 let topologies = new Map<string, Promise<string | null>>();
 
-/** The matrix of these GPUs; asked for once, since cables do not move. */
+/** The matrix of these GPUs, its head underlined on some drivers; asked for once, since cables do not move. */
 function topologyOf(uuids: readonly string[], options: DiscoverOptions): Promise<string | null> {
   const key = JSON.stringify([uuids, options.env?.PATH]);
   let answer = topologies.get(key);
   if (answer === undefined) {
     answer = ask(["topo", "-m"], options).then(
-      (run) => (run.code === 0 ? run.stdout : null),
+      (run) => (run.code === 0 ? stripVTControlCharacters(run.stdout) : null),
       () => null,
     );
     topologies = new Map([[key, answer]]);

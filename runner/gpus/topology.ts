@@ -5,12 +5,9 @@ export type Topology = {
   numaNodes: Map<number, number>;
 };
 
-// nvidia-smi underlines the matrix's head on some versions even where no terminal is.
-const escapes = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
-
 /** Reads the matrix of `nvidia-smi topo -m`; null where `printed` holds none. */
 export function parseTopology(printed: string): Topology | null {
-  const lines = printed.replace(escapes, "").split("\n");
+  const lines = printed.split("\n");
   const head = lines.findIndex((line) => /^\s*GPU\d+(\s|$)/.test(line) && !/\sX\s/.test(` ${line} `));
   if (head < 0) return null;
   const columns = (lines[head] ?? "").split("\t").map((cell) => cell.trim());

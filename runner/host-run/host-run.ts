@@ -48,9 +48,10 @@ export type HostRunOptions = {
 export type HostRunOutcome = { complete: boolean; rows: TaskRow[]; run: HostRun };
 
 /**
- * Everything that has to be seen on a host, in steps that are each made once: the self-test; the gate of every task,
- * those with GPUs one after the other with a look at the host after each; two ranks that do known things; the runner's overhead on the first task of
- * each suite that uses GPUs or torchrun. Ends in time and says whether something is left.
+ * Everything that has to be seen on a host, in steps that are each made once: the self-test; two ranks that do known
+ * things; the gate of every task, with GPUs one grading after the other and a look at the host after each; the runner's
+ * overhead on the first task of each suite that uses torchrun. Side by side, all but the last go on at once, each grading on
+ * GPUs of its own. Ends in time and says whether something is left.
  */
 export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome> {
   const { out, signer, say } = options;
@@ -79,62 +80,68 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     earlier.executor === options.executor &&
     earlier.gpus === options.gpus;
   let run: HostRun = continues ? earlier : fresh;
-  const save = async (changes: Partial<HostRun>): Promise<void> => {
+  let saving: Promise<void> = Promise.resolve();
+  const save = (changes: Partial<HostRun>): Promise<void> => {
     run = { ...run, ...changes, finishedAt: new Date().toISOString() };
-    await writeHostRun(path, run, signer);
+    saving = saving.then(() => writeHostRun(path, run, signer));
+    return saving;
   };
   const inTime = (neededMs: number): boolean => performance.now() + neededMs < options.untilMs;
+  const sideBySide = options.gpuParallel > 1;
 
-  if (run.selftest === null && options.steps.has("selftest")) {
+  const selfTest = async (): Promise<void> => {
+    if (run.selftest !== null || !options.steps.has("selftest")) return;
     say("self-test");
-    const { controlResolved, results } = await runSelfTest({
-      executor: options.executor,
-      python,
-      signal: options.signal,
-      parallel: options.parallel,
-      onResult: (result, done, total) => say(`self-test ${done}/${total}  ${result.name}: ${result.verdict}`),
-    });
-    await save({
-      selftest: {
-        controlResolved,
-        results: results.map(({ name, verdict, seen, durationMs }) => ({ name, verdict, seen, durationMs })),
-      },
-    });
-  }
-  const { selftest } = run;
-  const exploits: Validation["exploits"] =
-    selftest === null
-      ? null
-      : {
-          run: selftest.results.length,
-          passed: selftest.results.filter(({ verdict }) => verdict === "passed").map(({ name }) => name),
-          controlResolved: selftest.controlResolved,
-        };
+    const grant = options.gpus > 0 ? await options.acquireGpus(1) : null;
+    try {
+      const { controlResolved, results } = await runSelfTest({
+        executor: options.executor,
+        python,
+        gpus: grant,
+        signal: options.signal,
+        parallel: options.parallel,
+        onResult: (result, done, total) => say(`self-test ${done}/${total}  ${result.name}: ${result.verdict}`),
+      });
+      await save({
+        selftest: {
+          controlResolved,
+          results: results.map(({ name, verdict, seen, durationMs }) => ({ name, verdict, seen, durationMs })),
+        },
+      });
+    } finally {
+      await grant?.release();
+    }
+  };
+  const exploitsSeen = (): Validation["exploits"] =>
+    run.selftest && {
+      run: run.selftest.results.length,
+      passed: run.selftest.results.filter(({ verdict }) => verdict === "passed").map(({ name }) => name),
+      controlResolved: run.selftest.controlResolved,
+    };
 
   const torchTask = options.tasks.find(usesTorchrun);
-  let complete = run.selftest !== null;
-  if (run.collectives === null && torchTask !== undefined && options.steps.has("collectives")) {
-    if (inTime(collectivesMs)) {
-      const grant = options.gpus > 0 ? await options.acquireGpus(Math.min(2, options.gpus)) : null;
-      try {
-        const collectives = await runCollectives({
-          executor: options.executor,
-          python: await options.pythonOf(torchTask),
-          gpus: grant,
-          signal: options.signal,
-          onTest: (id, status) => say(`collectives  ${status}  ${id}`),
-        });
-        await save({ collectives });
-      } finally {
-        await grant?.release();
-      }
+  const collectives = async (): Promise<void> => {
+    if (run.collectives !== null || torchTask === undefined || !options.steps.has("collectives")) return;
+    if (!inTime(collectivesMs)) return;
+    const grant = options.gpus > 0 ? await options.acquireGpus(Math.min(2, options.gpus)) : null;
+    try {
+      const seen = await runCollectives({
+        executor: options.executor,
+        python: await options.pythonOf(torchTask),
+        gpus: grant,
+        signal: options.signal,
+        onTest: (id, status) => say(`collectives  ${status}  ${id}`),
+      });
+      await save({ collectives: seen });
+    } finally {
+      await grant?.release();
     }
-  }
-  complete &&= run.collectives !== null || torchTask === undefined;
+  };
+
   const before = await takeStock(options.gpuUuids);
   let made = 0;
-  const rows: TaskRow[] = [];
-  for (const task of options.tasks) {
+  let longestMs = 0;
+  const gate = async (task: LoadedTask, exploits: () => Promise<Validation["exploits"]>): Promise<TaskRow> => {
     const gpus = Math.min(task.manifest.task.gpusGrade, options.gpus);
     const report = await runGate(task, {
       repeats: options.repeats,
@@ -144,10 +151,11 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       signer,
       out: join(out, task.suite.slug, `${task.metadata.slug}.validation.json`),
       signal: options.signal,
-      exploits: async () => exploits,
+      exploits,
       onGrading: () => {},
       onGraded: (grading, done, total) => {
         made += 1;
+        longestMs = Math.max(longestMs, grading.durationMs);
         say(
           `${task.metadata.slug}  ${done}/${total}  ${grading.patch} #${grading.repeat}: ${grading.status}, ` +
             `${grading.tests.filter(({ status }) => status === "passed").length}/${grading.tests.length} pass, ` +
@@ -159,13 +167,34 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       untilMs: options.untilMs,
       maxGradings: options.steps.has("gate") ? Infinity : 0,
       parallel: gpus === 0 ? options.parallel : options.gpuParallel,
-      expectMs: longestOf(rows),
+      expectMs: () => longestMs,
       untilRejected: options.untilRejected,
-      ...(gpus === 0 ? {} : { watchHost: options.gpuParallel === 1 ? watchWhole : watchGpus }),
+      ...(gpus === 0 ? {} : { watchHost: sideBySide ? watchGpus : watchWhole }),
     });
-    rows.push(rowOf(task, report));
-    complete &&= report.gradings.length === gateItems(task, options.repeats).length;
+    return rowOf(task, report);
+  };
+
+  const onGpus = options.tasks.filter(({ manifest }) => Math.min(manifest.task.gpusGrade, options.gpus) > 0);
+  const rows: TaskRow[] = [];
+  if (sideBySide) {
+    const exploits = selfTest().then(exploitsSeen);
+    const gates = onGpus.map((task) => gate(task, () => exploits));
+    rows.push(
+      ...(await allOrFirstError([...gates, exploits.then(() => null), collectives().then(() => null)])).flatMap(
+        (row) => row ?? [],
+      ),
+    );
+  } else {
+    await selfTest();
+    await collectives();
   }
+  for (const task of sideBySide ? options.tasks.filter((each) => !onGpus.includes(each)) : options.tasks) {
+    rows.push(await gate(task, async () => exploitsSeen()));
+  }
+  let complete =
+    run.selftest !== null &&
+    (run.collectives !== null || torchTask === undefined) &&
+    rows.every(({ task, report }) => report.gradings.length === gateItems(task, options.repeats).length);
 
   if (made > 0) {
     const { processes, paths, gpuMemoryMb } = await leftoversSince(before, options.gpuUuids);
@@ -181,7 +210,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       continue;
     }
     const gold = rows.find((row) => row.task === task)?.report.gradings.find(({ patch }) => patch === "gold");
-    if (gold === undefined || !inTime(gold.durationMs * (2 * options.overheadRounds + 2))) {
+    if (gold === undefined || !inTime(gold.durationMs * (2 * options.overheadRounds + 1))) {
       complete = false;
       continue;
     }
@@ -206,9 +235,13 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   return { complete, rows, run };
 }
 
-/** A task that was never graded here may take as long as the longest grading of the others. */
-const longestOf = (rows: readonly TaskRow[]): number =>
-  Math.max(0, ...rows.flatMap(({ report }) => report.gradings.map(({ durationMs }) => durationMs)));
+/** Waits for all, so that nothing goes on behind an error. */
+async function allOrFirstError<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(promises);
+  const failed = settled.find((each) => each.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+  return settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+}
 
 async function watchWhole(uuids: readonly string[]): Promise<() => Promise<Leftovers>> {
   const before = await takeStock(uuids);

@@ -34,7 +34,7 @@ export type OverheadOptions = {
 
 /**
  * Grades a task's gold patch and runs the same launches by hand, in turns, so that a load of the machine stands in
- * both. Launches that only take times or references have no counterpart by hand and are left out of both.
+ * both; a grading before them warms the machine up. Launches that only take times or references have no counterpart by hand and are left out of both.
  */
 export async function measureOverhead(options: OverheadOptions): Promise<Overhead> {
   const workDir = await mkdtemp(join(tmpdir(), "infradev-overhead-"));
@@ -83,7 +83,6 @@ async function measureIn(workDir: string, options: OverheadOptions): Promise<Ove
     launchMs: [],
     gradingMs: [],
   };
-  await runByHand(launches, byHand);
   for (let round = 0; round < options.rounds; round += 1) {
     const startedMs = performance.now();
     await runByHand(launches, byHand);

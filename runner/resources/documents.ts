@@ -60,6 +60,7 @@ export function measuresDocument(measures: LaunchMeasures): unknown {
   return {
     gpus: measures.gpus.map(({ uuid, baselineMib, peakMib }, at) => ({ gpu: at, uuid, baselineMib, peakMib })),
     transportBytes: measures.transportBytes,
+    nvlinkBytes: measures.nvlinkBytes,
     nccl: measures.nccl,
     hostPeakMib: measures.hostPeakMib,
     hostMeasuredBy: measures.hostByGroup ? "control-group" : "rusage",

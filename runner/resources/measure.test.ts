@@ -114,7 +114,7 @@ describe("a launch", () => {
       between: (gpu) =>
         [100, 200, 300, 400, 500].map((at) => sample(at, gpu === 1 && at === 300 ? 70 : 40, gpu === 0 ? at : 10)),
     },
-    baseline: [sample(90, 30), sample(90, 20)],
+    baseline: [sample(90, 30, 90), sample(90, 20, 10)],
     startedMs: 95,
     endedMs: 600,
     result: {
@@ -138,7 +138,12 @@ describe("a launch", () => {
       transportBytes: 250,
       nvlinkBytes: 300 * 1024,
     });
-    expect(measures).toMatchObject({ transportBytes: 400, hostPeakMib: 3, hostByGroup: false });
+    expect(measures).toMatchObject({
+      transportBytes: 400,
+      nvlinkBytes: 410 * 1024,
+      hostPeakMib: 3,
+      hostByGroup: false,
+    });
     expect(measures.notes.join()).toContain("held by 1 other processes");
   });
 

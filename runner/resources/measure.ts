@@ -37,6 +37,8 @@ export type LaunchMeasures = {
   gpus: GpuMeasure[];
   network: NetworkSample[];
   transportBytes: number | null;
+  /** What all GPUs' links sent, from the baseline to the launch's end. */
+  nvlinkBytes: number | null;
   /** What NCCL's profiler plugin logged, all ranks together; null where it was not loaded or lost something. */
   nccl: { bytes: number; operations: OperationSum[] } | null;
   hostPeakMib: number | null;
@@ -123,6 +125,7 @@ export function measureLaunch(input: MeasureInput): LaunchMeasures {
     network: observed.network,
     nccl: ncclOf(observed.profiles, notes),
     transportBytes: observed.networkTotal?.bytes ?? null,
+    nvlinkBytes: sumOf(gpus.map(({ samples }, at) => sentBetween(input.baseline[at] ?? null, samples.at(-1) ?? null))),
     hostPeakMib: result.memoryPeakMb ?? (usage > 0 ? usage : null),
     hostByGroup: result.memoryPeakMb !== null,
     startedMs: input.startedMs,
@@ -188,16 +191,21 @@ const greatest = (measured: readonly Measurement[]): Measurement | null =>
   [...measured].sort((a, b) => b.value - a.value)[0] ?? null;
 
 /** What all GPUs' links sent from the last sample before a call to the first one after it, in bytes. */
-function nvlinkBytesOf(gpus: readonly GpuMeasure[], fromMs: number, toMs: number): number | null {
-  if (gpus.length === 0) return null;
-  let sum = 0;
-  for (const { samples } of gpus) {
-    const before = samples.findLast(({ atMs }) => atMs <= fromMs);
-    const after = samples.find(({ atMs }) => atMs >= toMs) ?? samples.at(-1);
-    if (before === undefined || after === undefined || after.atMs < toMs) return null;
-    const sent = counterGrowth(before.nvlinkSentKib, after.nvlinkSentKib);
-    if (sent === null) return null;
-    sum += sent * 1024;
-  }
-  return sum;
+const nvlinkBytesOf = (gpus: readonly GpuMeasure[], fromMs: number, toMs: number): number | null =>
+  sumOf(
+    gpus.map(({ samples }) =>
+      sentBetween(
+        samples.findLast(({ atMs }) => atMs <= fromMs) ?? null,
+        samples.find(({ atMs }) => atMs >= toMs) ?? null,
+      ),
+    ),
+  );
+
+/** Bytes that a GPU's links sent between two samples; null where one is missing or holds no counter. */
+function sentBetween(before: GpuSample | null, after: GpuSample | null): number | null {
+  const sent = counterGrowth(before?.nvlinkSentKib ?? null, after?.nvlinkSentKib ?? null);
+  return sent === null ? null : sent * 1024;
 }
+
+const sumOf = (values: readonly (number | null)[]): number | null =>
+  values.length === 0 || values.includes(null) ? null : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);

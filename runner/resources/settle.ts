@@ -278,6 +278,6 @@ export function launchUsage(measures: LaunchMeasures): Usage {
     allocatorPeakMib: allocators.length === 0 ? null : Math.max(...allocators),
     hostPeakMib: measures.hostPeakMib,
     transportBytes: measures.transportBytes,
-    nvlinkBytes: null,
+    nvlinkBytes: measures.nvlinkBytes,
   };
 }

@@ -117,8 +117,8 @@ export type GateOptions = {
   acquireGpus?: (count: number) => Promise<GpuGrant>;
   /** Gradings at once; one by default. */
   parallel?: number;
-  /** What a grading may take before one of this task was seen, for `untilMs`. */
-  expectMs?: number;
+  /** Milliseconds that a grading may take before one of this task was seen, for `untilMs`. */
+  expectMs?: () => number;
   /** Ends a mutant's grading with the first probe that rejects it, where host time is short. */
   untilRejected?: boolean;
   /** Gradings that this call makes at most. */
@@ -136,23 +136,28 @@ export type GateOptions = {
 export async function runGate(task: LoadedTask, options: GateOptions): Promise<Validation> {
   const items = itemsOfShard(gateItems(task, options.repeats), options.shard);
   let report = await beginReport(task, options);
-  if (options.shard.index === 1 && report.exploits === null) {
-    report = { ...report, exploits: await options.exploits() };
-  }
   const made = new Set(report.gradings.map(({ patch, repeat }) => `${patch}#${repeat}`));
   const open = items.filter(({ patch, repeat }) => !made.has(`${patch}#${repeat}`));
   const work = await mkdtemp(join(tmpdir(), `infradev-gate-${processOwner}-`));
   let writing: Promise<void> = Promise.resolve();
-  let longestMs = Math.max(options.expectMs ?? 0, ...report.gradings.map(({ durationMs }) => durationMs));
+  let longestMs = Math.max(0, ...report.gradings.map(({ durationMs }) => durationMs));
   let left = options.maxGradings ?? Number.POSITIVE_INFINITY;
   const worker = async (): Promise<void> => {
     for (let item = open.shift(); item !== undefined; item = open.shift()) {
-      options.signal.throwIfAborted();
       left -= 1;
       if (left < 0) return;
-      if (options.untilMs !== undefined && performance.now() + longestMs > options.untilMs) return;
+      const gpus = options.gpus ? ((await options.acquireGpus?.(options.gpus)) ?? null) : null;
       const startedMs = performance.now();
-      const grading = await gradeItem(task, item, options, join(work, `${item.patch}-${item.repeat}`));
+      let grading: GateGrading;
+      try {
+        options.signal.throwIfAborted();
+        if (options.untilMs !== undefined && startedMs + (longestMs || (options.expectMs?.() ?? 0)) > options.untilMs) {
+          return;
+        }
+        grading = await gradeItem(task, item, gpus, options, join(work, `${item.patch}-${item.repeat}`));
+      } finally {
+        await gpus?.release();
+      }
       longestMs = Math.max(longestMs, performance.now() - startedMs);
       report = { ...report, finishedAt: new Date().toISOString(), gradings: [...report.gradings, grading] };
       writing = writing.then(() => writeValidation(options.out, report, options.signer));
@@ -164,6 +169,9 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
     const workers = await Promise.allSettled(Array.from({ length: options.parallel ?? 1 }, worker));
     const failed = workers.find((each) => each.status === "rejected");
     if (failed !== undefined) throw failed.reason;
+    if (options.shard.index === 1 && report.exploits === null) {
+      report = { ...report, exploits: await options.exploits() };
+    }
     await writeValidation(options.out, report, options.signer);
     return report;
   } finally {
@@ -192,43 +200,41 @@ async function beginReport(task: LoadedTask, options: GateOptions): Promise<Vali
     if (error.code === "ENOENT") return null;
     throw error;
   });
-  return earlier !== null && continues(earlier, report) ? { ...earlier, finishedAt: report.finishedAt } : report;
+  return earlier !== null && continues(earlier, report)
+    ? { ...earlier, repeats: report.repeats, finishedAt: report.finishedAt }
+    : report;
 }
 
 async function gradeItem(
   task: LoadedTask,
   item: GateItem,
+  gpus: GpuGrant | null,
   options: GateOptions,
   workDir: string,
 ): Promise<GateGrading> {
   const untilRejected = (options.untilRejected ?? false) && item.patch.startsWith("mutant-");
-  const gpus = options.gpus ? ((await options.acquireGpus?.(options.gpus)) ?? null) : null;
-  try {
-    const leftovers = await options.watchHost?.(gpus?.uuids ?? []);
-    const graded = await gradeTask({
-      task,
-      suite: task.suite,
-      patch: await readReferencePatch(task, item.patch),
-      candidate: referenceCandidate(item.patch),
-      gradingId: randomUUID(),
-      attemptId: null,
-      lease: null,
-      executor: options.executor,
-      gpus,
-      python: options.python,
-      workDir,
-      onProgress: (event) => options.onGrading(item, event),
-      signal: options.signal,
-      runnerVersion,
-      stopWhenRejected: untilRejected,
-    });
-    options.signal.throwIfAborted();
-    const grading = gateGradingOf(item, graded.result as Result, await readMemory(graded.payloadDir), untilRejected);
-    await rm(workDir, { recursive: true, force: true });
-    return leftovers === undefined ? grading : { ...grading, leftovers: await leftovers() };
-  } finally {
-    await gpus?.release();
-  }
+  const leftovers = await options.watchHost?.(gpus?.uuids ?? []);
+  const graded = await gradeTask({
+    task,
+    suite: task.suite,
+    patch: await readReferencePatch(task, item.patch),
+    candidate: referenceCandidate(item.patch),
+    gradingId: randomUUID(),
+    attemptId: null,
+    lease: null,
+    executor: options.executor,
+    gpus,
+    python: options.python,
+    workDir,
+    onProgress: (event) => options.onGrading(item, event),
+    signal: options.signal,
+    runnerVersion,
+    stopWhenRejected: untilRejected,
+  });
+  options.signal.throwIfAborted();
+  const grading = gateGradingOf(item, graded.result as Result, await readMemory(graded.payloadDir), untilRejected);
+  await rm(workDir, { recursive: true, force: true });
+  return leftovers === undefined ? grading : { ...grading, leftovers: await leftovers() };
 }
 
 export const keyOf = (signer: Signer): VerificationKey => ({
@@ -236,7 +242,9 @@ export const keyOf = (signer: Signer): VerificationKey => ({
   spki: Buffer.from(signer.spki).toString("base64"),
 });
 
+/** Gradings stay true where more repeats are asked for than before. */
 const continues = (earlier: Validation, now: Validation): boolean =>
-  (["task", "gradingDigest", "executor", "repeats", "runnerVersion", "gpus"] as const).every(
+  earlier.repeats <= now.repeats &&
+  (["task", "gradingDigest", "executor", "runnerVersion", "gpus"] as const).every(
     (field) => earlier[field] === now[field],
   );
