@@ -15,7 +15,7 @@ const signature = /^\s*(?:async\s+)?def\s+(test\w*)\s*\(/;
 const indentOf = (line: string) => line.length - line.trimStart().length;
 
 /** Cuts statements into test functions, each with the decorators above it, and the rest. */
-function cut(lines: readonly string[]): Pick<AddedTestCode, "tests" | "rest"> {
+export function cutTests(lines: readonly string[]): Pick<AddedTestCode, "tests" | "rest"> {
   const tests: AddedTestCode["tests"] = [];
   const rest: string[] = [];
   let decorators: string[] = [];
@@ -52,7 +52,7 @@ export function addedTestCode(patch: string): AddedTestCode[] {
         .filter((change) => change.type === type && !change.content.startsWith("\\"))
         .map((change) => change.content.slice(1, longestLine));
     const before = new Set(linesOf("del").flatMap((line) => signature.exec(line)?.[1] ?? []));
-    const { tests, rest } = cut(logicalLines(withoutStringsAndComments(linesOf("add").join("\n"))));
+    const { tests, rest } = cutTests(logicalLines(withoutStringsAndComments(linesOf("add").join("\n"))));
     const kept = tests.filter(({ name }) => before.has(name)).flatMap(({ lines }) => lines);
     const added = {
       path,
