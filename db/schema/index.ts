@@ -9,3 +9,4 @@ export * from "./self-tests";
 export * from "./submissions";
 export * from "./suites";
 export * from "./taxonomy";
+export * from "./trajectories";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { printableSchema } from "./scalars";
 
 /** Versions of the Agent Trajectory Interchange Format (ATIF) that are read; each adds optional fields to the last. */
 export const trajectoryVersions = [
@@ -24,7 +25,7 @@ export const trajectoryLimits = {
 
 const count = z.int().nonnegative().nullish();
 const cost = z.number().nonnegative().nullish();
-const name = z.string().min(1).max(200);
+const name = printableSchema(200).min(1);
 
 /** Text, or since v1.6 parts of text and images; an image is named and never loaded. */
 const contentSchema = z.union([
@@ -72,7 +73,7 @@ export type TrajectoryStep = z.infer<typeof trajectoryStepSchema>;
 /** The document beside its steps. */
 export const trajectoryRootSchema = z.object({
   schema_version: z.enum(trajectoryVersions),
-  agent: z.object({ name, version: name, model_name: z.string().max(200).nullish() }),
+  agent: z.object({ name, version: name, model_name: printableSchema(200).nullish() }),
   final_metrics: z
     .object({
       total_prompt_tokens: count,
