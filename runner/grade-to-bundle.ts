@@ -7,6 +7,7 @@ import type { GpuGrant } from "./gpus/grant";
 import { gradeTask, type ProgressEvent } from "./grading/grade";
 import type { PythonRuntime } from "./grading/python-runtime";
 import type { LoadedTask } from "./suites/load";
+import { writeTrajectory } from "./trajectory";
 import { runnerVersion } from "./version";
 
 /** Executors that this runner can be told to use. */
@@ -20,6 +21,8 @@ export type GradeRequest = {
   gradingId: string;
   attemptId: string | null;
   lease: { id: string; nonce: string } | null;
+  /** File of the agent's trajectory, which goes into the payload without secrets. */
+  trajectory?: string | null;
   executor: RunnerExecutor;
   /** GPUs whose locks the caller holds and releases; none by default. */
   gpus?: GpuGrant | null;
@@ -54,6 +57,7 @@ export async function gradeToBundle(request: GradeRequest): Promise<{ result: Re
       signal,
       runnerVersion,
     });
+    if (request.trajectory) await writeTrajectory(request.trajectory, payloadDir);
     const bundle = await writeBundle({
       payloadDir,
       ...(sealedDir === null ? {} : { sealedDir }),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { boardRowSchema } from "./api";
 import { entryKinds, promptConditions, properties } from "./vocabulary";
 
-/** Attempts among those whose patch was read; percentage and interval are null where none was. */
+/** Attempts among those that were read; percentage and interval are null where none was. */
 const attemptShareSchema = z.object({
   attempts: z.int(),
   pct: z.number().nullable(),
@@ -21,6 +21,14 @@ const countsSchema = z.object({
   withTests: attemptShareSchema,
   /** Attempts whose added tests check the property, over every attempt that was read. Every property, in one order. */
   checks: z.array(attemptShareSchema.extend({ property: z.enum(properties) })),
+  /** Attempts whose trajectory was read. */
+  trajectories: z.int(),
+  /** Calls of a shell in them. */
+  commands: z.int(),
+  /** Attempts one of whose commands runs tests, over every trajectory that was read. */
+  withTestRuns: attemptShareSchema,
+  /** Attempts whose commands check the property, over every trajectory that was read. Every property, in one order. */
+  commandChecks: z.array(attemptShareSchema.extend({ property: z.enum(properties) })),
 });
 
 /** `GET /api/v1/self-tests`. */
@@ -48,4 +56,8 @@ export type EntrySelfTestFacts = Pick<SelfTestsAnswer["entries"][number], "entry
   withTests: number;
   /** Attempts by property; one that none checks is left out. */
   checks: Readonly<Record<string, number>>;
+  trajectories: number;
+  commands: number;
+  withTestRuns: number;
+  commandChecks: Readonly<Record<string, number>>;
 };

@@ -15,9 +15,18 @@ const entryOf = (slug: string, kind: "model" | "reference"): EntrySelfTestFacts[
   skill: null,
 });
 
-const alpha = { entry: entryOf("alpha", "model"), attempts: 5, read: 4, tests: 9, withTests: 3 };
-const beta = { entry: entryOf("beta", "model"), attempts: 6, read: 6, tests: 1, withTests: 1 };
-const gold = { entry: entryOf("gold", "reference"), attempts: 6, read: 6, tests: 0, withTests: 0, checks: {} };
+const untold = { trajectories: 0, commands: 0, withTestRuns: 0, commandChecks: {} };
+const alpha = { ...untold, entry: entryOf("alpha", "model"), attempts: 5, read: 4, tests: 9, withTests: 3 };
+const beta = { ...untold, entry: entryOf("beta", "model"), attempts: 6, read: 6, tests: 1, withTests: 1 };
+const gold = {
+  ...untold,
+  entry: entryOf("gold", "reference"),
+  attempts: 6,
+  read: 6,
+  tests: 0,
+  withTests: 0,
+  checks: {},
+};
 const facts: EntrySelfTestFacts[] = [
   { ...alpha, checks: { value: 3, "resource.memory": 1 } },
   { ...beta, checks: { value: 1 } },
@@ -80,9 +89,36 @@ describe("shares of attempts", () => {
     expect(selfTestsLead(prepareSelfTests([gold], [], "9"))).toMatch(/^No attempt of a model/);
   });
 
-  it("are one line an entry and property as CSV", () => {
+  it("of commands are over the trajectories that were read, apart from those of patches", () => {
+    const told = {
+      ...beta,
+      checks: {},
+      trajectories: 4,
+      commands: 80,
+      withTestRuns: 3,
+      commandChecks: { "resource.speed": 2 },
+    };
+    const { kinds, entries } = prepareSelfTests([told], [], "9");
+    expect(entries[0]).toMatchObject({
+      read: 6,
+      trajectories: 4,
+      commands: 80,
+      withTestRuns: { attempts: 3, pct: 75 },
+    });
+    expect(entries[0]?.commandChecks.find(({ property }) => property === "resource.speed")).toMatchObject({
+      attempts: 2,
+      pct: 50,
+    });
+    expect(entries[0]?.checks.every(({ attempts }) => attempts === 0)).toBe(true);
+    expect(selfTestsLead({ rulesVersion: "9", kinds, entries, published: [] })).toContain(
+      "Four come with a trajectory; by commands, a resource is checked in: memory 0, speed 2, traffic 0.",
+    );
+  });
+
+  it("are one line an entry, source and property as CSV", () => {
     const lines = selfTestsCsv(answer).trimEnd().split(/\r?\n/);
-    expect(lines).toHaveLength(1 + 3 * 7);
-    expect(lines[4]).toMatch(/^alpha,model,"Synthetic, ""alpha""",,,interface,,5,4,9,3,resource\.memory,1,25,/);
+    expect(lines).toHaveLength(1 + 3 * 2 * 7);
+    expect(lines[4]).toMatch(/^alpha,model,"Synthetic, ""alpha""",,,interface,,5,4,9,3,patch,resource\.memory,1,25,/);
+    expect(lines[11]).toMatch(/^alpha,model,"Synthetic, ""alpha""",,,interface,,5,0,,0,commands,resource\.memory,0,,/);
   });
 });

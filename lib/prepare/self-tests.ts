@@ -23,7 +23,7 @@ export const selfTestRuleWords: Record<Property, string> = {
   condition: "The same test under several settings, or an input that must be refused.",
 };
 
-type Counts = Pick<EntrySelfTestFacts, "attempts" | "read" | "tests" | "withTests" | "checks">;
+type Counts = Omit<EntrySelfTestFacts, "entry">;
 type Shares = Omit<SelfTestsAnswer["kinds"][number], "kind">;
 export type AttemptShare = Shares["withTests"];
 
@@ -33,13 +33,19 @@ function shareOf(attempts: number, read: number): AttemptShare {
   return { attempts, pct: (100 * attempts) / read, interval: [100 * low, 100 * high] };
 }
 
-function sharesOf({ attempts, read, tests, withTests, checks }: Counts): Shares {
+function sharesOf({ attempts, read, tests, commands, trajectories, ...counts }: Counts): Shares {
+  const byProperty = (checks: Counts["checks"], of: number) =>
+    properties.map((property) => ({ property, ...shareOf(checks[property] ?? 0, of) }));
   return {
     attempts,
     read,
     tests,
-    withTests: shareOf(withTests, read),
-    checks: properties.map((property) => ({ property, ...shareOf(checks[property] ?? 0, read) })),
+    withTests: shareOf(counts.withTests, read),
+    checks: byProperty(counts.checks, read),
+    trajectories,
+    commands,
+    withTestRuns: shareOf(counts.withTestRuns, trajectories),
+    commandChecks: byProperty(counts.commandChecks, trajectories),
   };
 }
 
@@ -51,6 +57,12 @@ function total(facts: readonly Counts[]): Counts {
     tests: sum((one) => one.tests),
     withTests: sum((one) => one.withTests),
     checks: Object.fromEntries(properties.map((property) => [property, sum(({ checks }) => checks[property] ?? 0)])),
+    trajectories: sum((one) => one.trajectories),
+    commands: sum((one) => one.commands),
+    withTestRuns: sum((one) => one.withTestRuns),
+    commandChecks: Object.fromEntries(
+      properties.map((property) => [property, sum(({ commandChecks }) => commandChecks[property] ?? 0)]),
+    ),
   };
 }
 
@@ -68,8 +80,17 @@ export function prepareSelfTests(
       const shares = sharesOf(total(own));
       // entries try the same tasks: pooled over several, attempts are no independent draws
       const bare = (share: AttemptShare) => (own.length > 1 ? { ...share, interval: null } : share);
-      const checks = shares.checks.map((check) => ({ ...check, ...bare(check) }));
-      return [{ kind, ...shares, withTests: bare(shares.withTests), checks }];
+      const bareChecks = (checks: Shares["checks"]) => checks.map((check) => ({ ...check, ...bare(check) }));
+      return [
+        {
+          kind,
+          ...shares,
+          withTests: bare(shares.withTests),
+          checks: bareChecks(shares.checks),
+          withTestRuns: bare(shares.withTestRuns),
+          commandChecks: bareChecks(shares.commandChecks),
+        },
+      ];
     }),
     entries: facts.map((one) => ({ entry: one.entry, ...sharesOf(one) })),
     published: publications.flatMap(({ source: { key, title, url } }) => {
@@ -90,10 +111,22 @@ export function selfTestsLead({ kinds }: SelfTestsAnswer): string {
   const resources = checks
     .filter(({ property }) => property.startsWith("resource."))
     .map(({ property, attempts }) => `${propertyLabels[property]} ${attempts}`);
-  return `${tested} Attempts that check a resource: ${resources.join(", ")}.`;
+  return `${tested} Attempts that check a resource: ${resources.join(", ")}.${commandsLead(models)}`;
 }
 
-/** One line an entry and property; `with_tests` and `attempts_checking` count attempts, over `read`. */
+/** What those attempts ran of whom that is known; nothing where no trajectory was read. */
+function commandsLead({ trajectories, commandChecks }: Shares): string {
+  if (trajectories === 0) return "";
+  const resources = commandChecks
+    .filter(({ property }) => property.startsWith("resource."))
+    .map(({ property, attempts }) => `${propertyLabels[property]} ${attempts}`);
+  return ` ${capitalize(countWord(trajectories))} ${plural(trajectories, "comes", "come")} with a trajectory; by commands, a resource is checked in: ${resources.join(", ")}.`;
+}
+
+/**
+ * One line an entry, source and property: `patch` counts tests that the patch adds, over `read` attempts, `commands` what
+ * the agent ran, over the attempts whose trajectory was read. `with_tests` counts attempts that add tests, or run them.
+ */
 export function selfTestsCsv({ entries, rulesVersion }: SelfTestsAnswer): string {
   return csvText([
     [
@@ -108,6 +141,7 @@ export function selfTestsCsv({ entries, rulesVersion }: SelfTestsAnswer): string
       "read",
       "tests",
       "with_tests",
+      "source",
       "property",
       "attempts_checking",
       "pct",
@@ -115,26 +149,39 @@ export function selfTestsCsv({ entries, rulesVersion }: SelfTestsAnswer): string
       "high",
       "rules_version",
     ],
-    ...entries.flatMap(({ entry, attempts, read, tests, withTests, checks }) =>
-      checks.map((check) => [
-        entry.slug,
-        entry.kind,
-        entry.model,
-        entry.agent,
-        entry.reasoningEffort,
-        entry.promptCondition,
-        entry.skill,
-        attempts,
-        read,
-        tests,
-        withTests.attempts,
-        check.property,
-        check.attempts,
-        check.pct,
-        check.interval?.[0] ?? null,
-        check.interval?.[1] ?? null,
-        rulesVersion,
-      ]),
-    ),
+    ...entries.flatMap(({ entry, attempts, ...counts }) => {
+      const linesOf = (
+        source: string,
+        read: number,
+        tests: number | null,
+        withTests: number,
+        checks: Shares["checks"],
+      ) =>
+        checks.map((check) => [
+          entry.slug,
+          entry.kind,
+          entry.model,
+          entry.agent,
+          entry.reasoningEffort,
+          entry.promptCondition,
+          entry.skill,
+          attempts,
+          read,
+          tests,
+          withTests,
+          source,
+          check.property,
+          check.attempts,
+          check.pct,
+          check.interval?.[0] ?? null,
+          check.interval?.[1] ?? null,
+          rulesVersion,
+        ]);
+      const { read, tests, withTests, checks, trajectories, withTestRuns, commandChecks } = counts;
+      return [
+        ...linesOf("patch", read, tests, withTests.attempts, checks),
+        ...linesOf("commands", trajectories, null, withTestRuns.attempts, commandChecks),
+      ];
+    }),
   ]);
 }

@@ -35,7 +35,7 @@ it("a graded attempt has what its own tests check; reading again follows the rul
   await gradeOne(server, host);
   // The tag that the page and its twins carry.
   expect(server.expired).toContain(cacheTags.failures);
-  const none = { rules_version: "1", tests: 0, assertions: 0, checks: [] };
+  const none = { rules_version: "2", tests: 0, assertions: 0, checks: [] };
   expect(await kept()).toEqual([none]);
 
   const [graded] = await sql`select attempt_id as id from attempt_self_test`;
@@ -43,7 +43,13 @@ it("a graded attempt has what its own tests check; reading again follows the rul
   await sql`update attempt set patch_sha256 = ${sha256} where id = ${graded?.["id"]}`;
   await sql`update attempt_self_test set rules_version = '0'`;
   await sql`update attempt set patch_sha256 = ${"0".repeat(64)} where id <> ${graded?.["id"]}`;
-  expect(await recomputeSelfTests(server)).toEqual({ rulesVersion: "1", attempts: 2, notRead: 1 });
+  expect(await recomputeSelfTests(server)).toEqual({
+    rulesVersion: "2",
+    attempts: 2,
+    notRead: 1,
+    trajectories: 0,
+    unreadTrajectories: 0,
+  });
   const found = { ...none, tests: 1, assertions: 1, checks: ["value", "shape-layout-dtype", "resource.memory"] };
   expect(await kept()).toEqual([found]);
   await recomputeSelfTests(server);
@@ -58,6 +64,8 @@ it("a graded attempt has what its own tests check; reading again follows the rul
     tests: 1,
     withTests: 1,
     checks: { value: 1, "shape-layout-dtype": 1, "resource.memory": 1 },
+    trajectories: 0,
+    commandChecks: {},
   });
   await sql`update submission set withdrawn_at = now()`;
   expect(await listSelfTestFacts(sql)).toEqual([]);

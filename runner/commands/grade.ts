@@ -18,6 +18,7 @@ import { type LoadedTask, loadTask } from "../suites/load";
 import { readReferencePatch } from "../suites/reference";
 import { provideSources } from "../suites/upstream/sources";
 import { exitCodes, formatBytes, formatElapsed, formatTable, type Output, visible } from "../terminal/output";
+import { checkTrajectory } from "../trajectory";
 import { defaultDataDir } from "./doctor";
 import { locateTask } from "./locate";
 import { mirrorOption, mirrorsOf } from "./mirror-option";
@@ -33,6 +34,7 @@ type GradeOptions = {
   out: string;
   key: string;
   candidate?: string;
+  trajectory?: string;
   mirror?: string[];
   json?: boolean;
 };
@@ -139,6 +141,7 @@ export function registerGrade(program: Command): void {
     .option("--key <file>", "key that signs (made where there is none)", join(defaultDataDir, "key.pem"))
     .addOption(mirrorOption())
     .option("--candidate <json>", "who made the patch: JSON or @file")
+    .option("--trajectory <file>", "what the agent did (ATIF); goes into the bundle without secrets")
     .option("--json", "one JSON document on stdout")
     .action((name: string, options: GradeOptions) =>
       runCommand(options, async (output, signal) => {
@@ -158,6 +161,11 @@ export function registerGrade(program: Command): void {
             ? await readReferencePatch(task, options.reference ?? "")
             : await readFile(resolve(options.patch));
         const candidate = await parseCandidate(options.candidate, options.reference, task);
+        const trajectory = options.trajectory === undefined ? null : resolve(options.trajectory);
+        if (trajectory !== null) {
+          const { agent, agentSteps, toolCalls } = await checkTrajectory(trajectory);
+          output.line(`trajectory: ${visible(agent)}, ${agentSteps} turns, ${toolCalls} tool calls`);
+        }
         const folder = await ensureOutputFolder(options.out);
         const python = await ensurePython({
           packages: task.suite.python_packages,
@@ -184,6 +192,7 @@ export function registerGrade(program: Command): void {
             task,
             patch,
             candidate,
+            trajectory,
             gradingId,
             attemptId: null,
             lease: null,

@@ -146,7 +146,10 @@ withOrganization(
     .requiredOption("--suite <slug>", "suite")
     .option("--suite-version <version>", "the newest where left out")
     .option("--reference <sets>", "reference patch sets of the suite: all, or names joined by commas")
-    .option("--patches <dir>", "folder of <task>.diff files")
+    .option(
+      "--patches <dir>",
+      "folder of <task>.diff files, each with its <task>.trajectory.json (ATIF) where there is one",
+    )
     .option("--candidate <file>", "JSON document that says who made the patches")
     .option("--if-absent", "leave an equal submission as it is"),
 );
@@ -204,12 +207,13 @@ command(program, "relabel", "label every kept failure by the rules in force", as
   return { json: report, text: `${table(header, rows)}\n${summary}` };
 }).option("--dry-run", "say what would change and write nothing");
 
-command(program, "self-tests", "read again what the tests check that each attempt adds", async (context) => {
+command(program, "self-tests", "read again what each attempt's own tests and commands check", async (context) => {
   const report = await recomputeSelfTests(context);
-  const { attempts, notRead, rulesVersion } = report;
+  const { attempts, notRead, trajectories, unreadTrajectories, rulesVersion } = report;
+  const unread = `${notRead} patches and ${unreadTrajectories} trajectories could not be read`;
   return {
     json: report,
-    text: `${attempts} attempts under rules ${rulesVersion}; the patches of ${notRead} could not be read`,
+    text: `${attempts} attempts, ${trajectories} with a trajectory, under rules ${rulesVersion}; ${unread}`,
   };
 });
 

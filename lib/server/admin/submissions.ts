@@ -22,11 +22,18 @@ import type { ServerContext } from "../context";
 import { submissionTags } from "../ingest/submission-tags";
 import { appendToLog } from "../log/append";
 import { cacheTags } from "../tags";
+import { keepTrajectory, storeTrajectory, type TakenTrajectory } from "../trajectories";
 import { findKeptPack } from "./suites";
 
 export type CreatedSubmission = { id: string; name: string; created: boolean; queued: number };
 
-type NewAttempt = { task: string; label: string | null; patch: Buffer };
+type NewAttempt = {
+  task: string;
+  label: string | null;
+  patch: Buffer;
+  /** File of the agent's trajectory. */
+  trajectory?: string | undefined;
+};
 
 const referenceConfiguration = (name: string): EntryConfiguration => ({
   kind: "reference",
@@ -72,7 +79,12 @@ export async function createReferenceSubmissions(
   return created;
 }
 
-/** Submits a folder of patches, `<task>.diff` each, made by the model and agent that a candidate document names. */
+const trajectorySuffix = ".trajectory.json";
+
+/**
+ * Submits a folder of patches, `<task>.diff` each, with `<task>.trajectory.json` beside those whose run is told, made by the model and
+ * agent that a candidate document names.
+ */
 export async function createPatchSubmission(
   context: ServerContext,
   params: {
@@ -106,13 +118,28 @@ export async function createPatchSubmission(
       }),
     );
   }
-  const files = (await readdir(params.patchesDir)).filter((name) => name.endsWith(".diff")).sort();
+  const names = (await readdir(params.patchesDir)).sort();
   const attempts: NewAttempt[] = [];
-  for (const name of files) {
+  for (const name of names.filter((one) => one.endsWith(".diff"))) {
+    const task = name.slice(0, -".diff".length);
+    const trajectory = `${task}${trajectorySuffix}`;
     attempts.push({
-      task: name.slice(0, -".diff".length),
+      task,
       label: null,
       patch: await readFile(join(params.patchesDir, name)),
+      trajectory: names.includes(trajectory) ? join(params.patchesDir, trajectory) : undefined,
+    });
+  }
+  const alone = names.find(
+    (name) => name.endsWith(trajectorySuffix) && !names.includes(`${name.slice(0, -trajectorySuffix.length)}.diff`),
+  );
+  if (alone !== undefined) {
+    throw new InfraDevError("invalid", {
+      code: "submission.trajectory-alone",
+      message: "the trajectory has no patch beside it",
+      where: join(params.patchesDir, alone),
+      rule: `<task>${trajectorySuffix} stands beside <task>.diff`,
+      remedy: "name the trajectory after its patch, or take it away",
     });
   }
   if (attempts.length === 0) {
@@ -145,8 +172,10 @@ async function createSubmission(
 ): Promise<CreatedSubmission> {
   const { db, sql } = context.database;
   const taskIds = new Map((await listTasks(db, params.suiteId)).map((task) => [task.slug, task.id]));
-  const attempts: (Omit<NewAttempt, "patch"> & { taskId: number; patchSha256: string; patchBytes: number })[] = [];
-  for (const { task, label, patch } of params.attempts) {
+  const attempts: { task: string; label: string | null; taskId: number; patchSha256: string; patchBytes: number }[] =
+    [];
+  const trajectories = new Map<number, TakenTrajectory>();
+  for (const { task, label, patch, trajectory } of params.attempts) {
     const taskId = taskIds.get(task);
     if (taskId === undefined) {
       throw new InfraDevError("invalid", {
@@ -159,6 +188,7 @@ async function createSubmission(
     }
     const blob = await context.blobs.put(patch);
     attempts.push({ task, taskId, label, patchSha256: blob.sha256, patchBytes: blob.bytes });
+    if (trajectory !== undefined) trajectories.set(taskId, await storeTrajectory(context, trajectory));
   }
   const entryId = await recordEntry(db, params.configuration);
   const name = params.configuration.model;
@@ -184,6 +214,12 @@ async function createSubmission(
       attempts: attempts.map(({ task: _task, ...attempt }) => attempt),
     }),
   );
+  await context.database.sql.begin(async (tx) => {
+    for (const { id, taskId } of made.attempts) {
+      const taken = trajectories.get(taskId);
+      if (taken) await keepTrajectory(tx, id, taken);
+    }
+  });
   const queued = await enqueue(
     context,
     made.id,

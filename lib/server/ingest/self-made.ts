@@ -29,6 +29,7 @@ import { base64Field } from "../base64-field";
 import type { ServerContext } from "../context";
 import { announceBundle, appendBundle } from "../runners/bundle-upload";
 import { keepSelfTests, readSelfTests } from "../self-tests";
+import { keepTrajectory, takeTrajectory } from "../trajectories";
 import type { UploadProgress } from "../upload-store";
 import {
   checkAgainstTask,
@@ -104,6 +105,8 @@ export async function finishSelfMade(context: ServerContext, id: string): Promis
   // An attempt's patch is a blob of its own; here it comes with the bundle.
   await unpackPayload(context, { bundleSha256, files: opened.files });
   const selfTests = await readSelfTests(context, patchSha256);
+  const told = contents.files.find((file) => file.path === bundlePaths.trajectory);
+  const trajectory = told && (await takeTrajectory(context, told, bundlePaths.trajectory));
 
   const { answer, tags } = await context.database.sql
     .begin(async (tx) => {
@@ -136,6 +139,7 @@ export async function finishSelfMade(context: ServerContext, id: string): Promis
         files: opened.files,
       });
       await keepSelfTests(tx, attempt.attemptId, selfTests);
+      if (trajectory) await keepTrajectory(tx, attempt.attemptId, trajectory);
       const { receipt, touched } = await settle(context, tx, contents, {
         submissionId: attempt.submissionId,
         bundleSha256,

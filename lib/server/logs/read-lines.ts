@@ -2,13 +2,13 @@ import "server-only";
 import type { ServerContext } from "../context";
 import { type IndexedBlob, type LineIndex, lineIndexOf } from "./line-index";
 
-/** Bytes of a line that are read; what is longer is cut and says so. */
+/** Bytes of a line that are read where nothing else is said; what is longer is cut and says so. */
 export const lineLimitBytes = 4096;
 
 /** A line as it lies in the file, without its end. */
 export interface RawLine {
   number: number;
-  /** At most `lineLimitBytes` bytes as text; bytes that are not UTF-8 stand as U+FFFD. */
+  /** At most so many bytes as text; bytes that are not UTF-8 stand as U+FFFD. */
   text: string;
   /** Length of the whole line, in bytes. */
   bytes: number;
@@ -27,14 +27,14 @@ export interface LinesRead {
 export async function readLines(
   context: Pick<ServerContext, "blobs" | "dataDir">,
   blob: IndexedBlob,
-  { from, count }: { from: number; count: number },
+  { from, count, limitBytes = lineLimitBytes }: { from: number; count: number; limitBytes?: number },
 ): Promise<LinesRead> {
   const index = await lineIndexOf(context, blob);
   const lines: RawLine[] = [];
   const end = Math.min(from + count - 1, index.lineCount);
   let wanted = from;
   while (wanted <= end) {
-    const read = await readPiece(context, blob, index, { from: wanted, to: end });
+    const read = await readPiece(context, blob, index, { from: wanted, to: end, limitBytes });
     if (read.length === 0) throw new Error(`blob ${blob.sha256} ends before its line ${wanted}`);
     lines.push(...read);
     wanted += read.length;
@@ -62,7 +62,7 @@ async function readPiece(
   { blobs }: Pick<ServerContext, "blobs">,
   { sha256, bytes }: IndexedBlob,
   index: LineIndex,
-  { from, to }: { from: number; to: number },
+  { from, to, limitBytes }: { from: number; to: number; limitBytes: number },
 ): Promise<RawLine[]> {
   const entry = entryBefore(index, from);
   const start = index.offsets[entry] as number;
@@ -76,7 +76,7 @@ async function readPiece(
   let head: Buffer[] = [];
   let headBytes = 0;
   const finish = (lineEnd: number) => {
-    if (number >= from) made.push(lineOf(number, Buffer.concat(head), lineEnd - lineStart));
+    if (number >= from) made.push(lineOf(number, Buffer.concat(head), lineEnd - lineStart, limitBytes));
     number += 1;
     head = [];
     headBytes = 0;
@@ -88,8 +88,8 @@ async function readPiece(
     while (at < chunk.length) {
       const found = chunk.indexOf(10, at);
       const stop = found < 0 ? chunk.length : found;
-      if (headBytes <= lineLimitBytes) {
-        const kept = chunk.subarray(at, Math.min(stop, at + lineLimitBytes + 1 - headBytes));
+      if (headBytes <= limitBytes) {
+        const kept = chunk.subarray(at, Math.min(stop, at + limitBytes + 1 - headBytes));
         head.push(kept);
         headBytes += kept.length;
       }
@@ -98,7 +98,7 @@ async function readPiece(
         finish(offset + found);
         lineStart = offset + at;
         if (number > last) break reading;
-      } else if (number === nextLine - 1 && headBytes > lineLimitBytes) {
+      } else if (number === nextLine - 1 && headBytes > limitBytes) {
         // The rest of a long line is known to be one: it ends where the next entry begins, or with the file.
         finish(index.offsets[entry + 1] === undefined ? await endOfLast(blobs, sha256, bytes) : end - 1);
         break reading;
@@ -118,9 +118,9 @@ async function endOfLast(blobs: ServerContext["blobs"], sha256: string, bytes: n
   return last === 10 ? bytes - 1 : bytes;
 }
 
-function lineOf(number: number, head: Buffer, bytes: number): RawLine {
-  const cut = head.length > lineLimitBytes;
+function lineOf(number: number, head: Buffer, bytes: number, limitBytes: number): RawLine {
+  const cut = head.length > limitBytes;
   // A character that the cut runs through is left out rather than shown as a wrong one.
-  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(head.subarray(0, lineLimitBytes), { stream: cut });
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(head.subarray(0, limitBytes), { stream: cut });
   return { number, text: cut ? text : text.replace(/\r$/, ""), bytes, cut };
 }

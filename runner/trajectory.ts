@@ -1,0 +1,38 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, stat } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { bundlePaths } from "@/lib/contract/bundle";
+import { InfraDevError } from "@/lib/contract/errors";
+import type { TrajectoryFacts } from "@/lib/contract/trajectory";
+import { readTrajectory } from "@/lib/trajectory/read-trajectory";
+import { redactedTrajectory } from "@/lib/trajectory/redact";
+import { createRedactor } from "./grading/redact";
+
+/** Reads an agent's trajectory (ATIF) through and answers what it says of its run. Throws what makes it none. */
+export async function checkTrajectory(path: string): Promise<TrajectoryFacts> {
+  const known = await stat(path).catch(() => null);
+  if (!known?.isFile()) {
+    throw new InfraDevError("invalid", {
+      code: "usage.trajectory",
+      message: "there is no such file",
+      where: path,
+      rule: "--trajectory names a file in the form of ATIF",
+      remedy: "name the trajectory.json that the agent wrote",
+    });
+  }
+  const reader = readTrajectory(createReadStream(path), path);
+  for (;;) {
+    const next = await reader.next();
+    if (next.done) return next.value.facts;
+  }
+}
+
+/** Writes the trajectory into a payload: every text without tokens, values of this host's variables, home and name. */
+export async function writeTrajectory(path: string, payloadDir: string): Promise<void> {
+  const target = join(payloadDir, relative(bundlePaths.payload, bundlePaths.trajectory));
+  await mkdir(dirname(target), { recursive: true });
+  const text = redactedTrajectory(readTrajectory(createReadStream(path), path), createRedactor(new Map()));
+  await pipeline(Readable.from(text), createWriteStream(target));
+}
