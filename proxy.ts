@@ -7,6 +7,7 @@ import { logViewPath } from "@/lib/prepare/log-view";
 import { parseProbesView, probesPath } from "@/lib/prepare/probes-view";
 import { readSearchQuery, searchPath } from "@/lib/prepare/search";
 import { parseTaskListView, taskListPath } from "@/lib/prepare/task-list-view";
+import { trajectoryViewPath } from "@/lib/prepare/trajectory-view";
 
 /** Views of the leaderboard and of the list of tasks are pages of their own, made once and kept: a page that reads its query cannot be prerendered. */
 export function proxy(request: NextRequest) {
@@ -15,6 +16,8 @@ export function proxy(request: NextRequest) {
   if (pathname.startsWith("/logs/"))
     return NextResponse.rewrite(new URL(logViewPath(pathname, searchParams), request.url));
   if (pathname.includes("%")) return NextResponse.next();
+  if (pathname.startsWith("/trajectories/"))
+    return NextResponse.rewrite(new URL(trajectoryViewPath(pathname, searchParams), request.url));
   if (pathname === "/label/agreement") return NextResponse.next(); // everybody may read it
   if (/^\/(account|label)(\/|$)/.test(pathname))
     // A page that redirects is sent before it knows, as an empty document with a 200.
@@ -113,5 +116,7 @@ export const config = {
     "/label/:path*",
     { source: "/logs/:path*", has: [{ type: "query", key: "line" }] },
     { source: "/logs/:path*", has: [{ type: "query", key: "from" }] },
+    { source: "/trajectories/:path*", has: [{ type: "query", key: "step" }] },
+    { source: "/trajectories/:path*", has: [{ type: "query", key: "from" }] },
   ],
 };

@@ -1,8 +1,10 @@
 import type { ReactNode } from "react";
+import { AttemptTrajectory } from "@/components/trajectory/attempt-trajectory";
 import { Crumbs } from "@/components/ui/crumbs";
 import { LongText } from "@/components/ui/long-text";
 import { ScrollRegion } from "@/components/ui/scroll-region";
 import type { AttemptDetail } from "@/lib/contract/api";
+import type { TrajectoryPage } from "@/lib/contract/trajectory";
 import { formatDuration, formatInstant } from "@/lib/format/times";
 import { verdictOf, verdictSentence } from "@/lib/prepare/attempt";
 import { categoryLabels, gradingStatusLabels, taskTypeLabels } from "@/lib/prepare/labels";
@@ -86,8 +88,16 @@ function OtherGradings({ detail }: { detail: AttemptDetail }) {
   );
 }
 
-/** One attempt at one task: verdict, failures, outcomes by test and rank, resources, patch, logs, host, evidence. */
-export function AttemptPage({ detail, verify }: { detail: AttemptDetail; verify: ReactNode }) {
+/** One attempt at one task: verdict, failures, outcomes by test and rank, resources, patch, trajectory, logs, host, evidence. */
+export function AttemptPage({
+  detail,
+  trajectory,
+  verify,
+}: {
+  detail: AttemptDetail;
+  trajectory: TrajectoryPage | null;
+  verify: ReactNode;
+}) {
   const { submission, task, grading } = detail;
   const rows = outcomeRowsOf(detail);
   return (
@@ -131,6 +141,7 @@ export function AttemptPage({ detail, verify }: { detail: AttemptDetail; verify:
       <ResourceTable detail={detail} />
       <EvidenceBlock detail={detail} verify={verify} />
       <PatchDiff attempt={detail.attempt} />
+      <AttemptTrajectory page={trajectory} />
       <LaunchTable detail={detail} />
       <HostFacts detail={detail} />
       <OtherGradings detail={detail} />

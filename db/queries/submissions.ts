@@ -165,10 +165,10 @@ export async function findSubmission(db: Queryable, id: string): Promise<Submiss
   };
 }
 
-/** What an attempt's page shows, but for the patch's text, which lies in the blob store. */
+/** What an attempt's page shows, but for the patch's text, which lies in the blob store, and its trajectory. */
 export type AttemptFacts = Omit<AttemptDetail, "attempt" | "submission"> & {
   submission: Omit<SubmissionFacts, "attempts">;
-  attempt: Omit<AttemptDetail["attempt"], "patch" | "patchTruncated"> & { patchBytes: number };
+  attempt: Omit<AttemptDetail["attempt"], "patch" | "patchTruncated" | "trajectory"> & { patchBytes: number };
 };
 
 /** The newest attempt of a submission at a task. Null where there is none. */

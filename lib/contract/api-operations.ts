@@ -37,6 +37,7 @@ import { searchAnswerSchema } from "./search-api";
 import { selfTestsAnswerSchema } from "./self-tests-api";
 import { manifestTestSchema } from "./task";
 import { taskDetailSchema, taskListSchema } from "./task-api";
+import { shownStepSchema, trajectoryAnswerSchema, trajectoryQuerySchema } from "./trajectory";
 import { uploadAnnounceResponseSchema, uploadAnnounceSchema, uploadFinishResponseSchema } from "./upload";
 import {
   boardColumns,
@@ -138,6 +139,8 @@ export const namedSchemas = {
   Label: exportedLabelSchema,
   LabelAgreement: labelAgreementSchema,
   LogLines: logLinesAnswerSchema,
+  Trajectory: trajectoryAnswerSchema,
+  TrajectoryStep: shownStepSchema,
   Evidence: evidenceResponseSchema,
   Envelope: dsseEnvelopeSchema,
   PublishedKeys: publishedKeysSchema,
@@ -169,6 +172,7 @@ const submission = z.object({ id: uuidSchema.describe("The submission.") });
 const attempt = submission.extend({ task: slugSchema.describe("The task.") });
 const entryParameter = z.object({ entry: slugSchema.describe("Slug of the entry.") });
 const grading = z.object({ id: uuidSchema.describe("The grading.") });
+const trajectoryOwner = z.object({ id: uuidSchema.describe("The attempt, as its submission lists it.") });
 const upload = z.object({ id: uuidSchema.describe("The upload, as announced.") });
 
 /** Every operation of the public interface. A route without a line here fails a test. */
@@ -348,6 +352,23 @@ export const apiOperations: readonly ApiOperation[] = [
   },
   {
     method: "get",
+    path: "/api/v1/attempts/{id}/trajectory",
+    id: "getTrajectory",
+    summary: "What the agent did in an attempt: its run's figures, and steps from one on; of long texts the beginning.",
+    pathParameters: trajectoryOwner,
+    query: trajectoryQuerySchema,
+    answer: json("Trajectory"),
+  },
+  {
+    method: "get",
+    path: "/api/v1/attempts/{id}/trajectory/file",
+    id: "getTrajectoryFile",
+    summary: "The whole trajectory in the Agent Trajectory Interchange Format; ranges are served.",
+    pathParameters: trajectoryOwner,
+    answer: { type: "application/json", schema: null },
+  },
+  {
+    method: "get",
     path: "/api/v1/gradings/{id}/evidence",
     id: "getEvidence",
     summary: "Signatures, digests, receipt and log inclusion of a grading, and the figures that the pages show.",
@@ -431,14 +452,14 @@ export const apiOperations: readonly ApiOperation[] = [
     method: "get",
     path: "/api/v1/self-tests",
     id: "getSelfTests",
-    summary: "Which properties the tests check that attempts add, by kind of entry and by entry.",
+    summary: "Which properties attempts' own tests and commands check, by kind of entry and by entry.",
     answer: json("SelfTests"),
   },
   {
     method: "get",
     path: "/api/v1/self-tests.csv",
     id: "getSelfTestsAsCsv",
-    summary: "The same as CSV, one line an entry and property.",
+    summary: "The same as CSV, one line an entry, source (patch or commands) and property.",
     answer: { type: "text/csv", schema: null },
   },
   {

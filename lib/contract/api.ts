@@ -3,6 +3,7 @@ import { candidateSchema, dsseEnvelopeSchema } from "./bundle";
 import { logRecordSchema } from "./log";
 import { guardSchema, hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
 import { manifestTestSchema, suiteStandardSchema } from "./task";
+import { keptTrajectorySchema } from "./trajectory";
 import {
   boardColumns,
   boardTests,
@@ -324,6 +325,8 @@ export const attemptDetailSchema = z.object({
     patch: z.string(),
     patchSha256: z.string(),
     patchTruncated: z.boolean(),
+    /** What the agent did, where it came with the attempt; its steps are at `/api/v1/attempts/{id}/trajectory`. */
+    trajectory: keptTrajectorySchema.nullable(),
   }),
   task: z.object({
     slug: z.string(),

@@ -177,3 +177,33 @@ export const trajectoryAnswerSchema = z.object({
   steps: z.array(shownStepSchema),
 });
 export type TrajectoryAnswer = z.infer<typeof trajectoryAnswerSchema>;
+
+/** A text as pages draw it: pieces with the classes that dress them, and its whole length. */
+export interface ShownText {
+  pieces: { text: string; classes: string[] }[];
+  shown: number;
+  chars: number;
+}
+
+/** A step as pages draw it. */
+export interface DrawnStep {
+  number: number;
+  source: ShownStep["source"];
+  /** Milliseconds since the first step; null where either has no time. */
+  sinceMs: number | null;
+  at: string | null;
+  /** What it says in a line: its message's first one, and what it calls. */
+  line: string;
+  calledTools: { tool: string; line: string }[];
+  message: ShownText;
+  reasoning: ShownText | null;
+  calls: { tool: string; arguments: ShownText; results: ShownText[] }[];
+  results: ShownText[];
+  leftOut: number;
+  copied: boolean;
+}
+
+/** A page of a trajectory. */
+export interface TrajectoryPage extends Omit<TrajectoryAnswer, "steps"> {
+  steps: DrawnStep[];
+}

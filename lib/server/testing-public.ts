@@ -2,7 +2,9 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { seedDatabase } from "@/db/seed/seed";
+import { syntheticTrajectory } from "@/lib/trajectory/testing";
 import { addTestHost, gradeOne, startTestServer, submitGold, type TestServer } from "./testing";
+import { keepTrajectory, takeTrajectory } from "./trajectories";
 
 type Handler = (request: Request, context: { params: Promise<Record<string, string | string[]>> }) => Promise<Response>;
 
@@ -11,6 +13,8 @@ export interface PublicSite {
   server: TestServer;
   submissionId: string;
   gradingId: string;
+  /** The attempt that is graded; it has a trajectory. */
+  attemptId: string;
   /** The task that is graded. */
   task: string;
   close(): Promise<void>;
@@ -25,10 +29,14 @@ export async function startPublicSite(serverUrl: string): Promise<PublicSite> {
   await seedDatabase(server.testDatabase.url);
   const submissionId = await submitGold(server);
   const { job } = await gradeOne(server, await addTestHost(server));
+  const document = await server.blobs.put(Buffer.from(JSON.stringify(syntheticTrajectory())));
+  const taken = await takeTrajectory(server, document, "synthetic.json");
+  await server.database.sql.begin((tx) => keepTrajectory(tx, job.attemptId, taken));
   return {
     server,
     submissionId,
     gradingId: job.gradingId,
+    attemptId: job.attemptId,
     task: job.task.slug,
     close: async () => {
       delete shared.infradevContext;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,21 +8,25 @@ import { createTestDatabase, type TestDatabase } from "@/db/testing";
 import type { FinishRequest, JobSpec } from "@/lib/contract/job";
 import { claimRequestSchema } from "@/lib/contract/job";
 import type { Manifest, PackedSuite } from "@/lib/contract/task";
+import { type UploadFinishResponse, uploadAnnouncementText } from "@/lib/contract/upload";
 import { fromBase64, toBase64, utf8 } from "@/lib/evidence/bytes";
 import { verifyEnvelope } from "@/lib/evidence/dsse";
 import { generateKeyPair, type Signer } from "@/lib/evidence/keys";
+import { publicKeyPem } from "@/lib/evidence/node/key-file";
 import {
   makeTestBundle,
   makeTestManifest,
   type TestBundle,
   type TestBundleOptions,
+  testCandidate,
   testHost,
   testPatch,
 } from "@/lib/evidence/testing";
-import { mintToken } from "./admin/hosts";
+import { addVendorKey, mintToken } from "./admin/hosts";
 import { createReferenceSubmissions } from "./admin/submissions";
 import { importPackedSuite } from "./admin/suites";
 import { createServerContext, type ServerContext } from "./context";
+import { announceSelfMade, appendSelfMade, finishSelfMade } from "./ingest/self-made";
 import { announceBundle, appendBundle } from "./runners/bundle-upload";
 import { claim } from "./runners/claim";
 import { finish } from "./runners/finish";
@@ -255,4 +259,39 @@ export async function gradeOne(server: TestServer, host: TestHost, overrides: Te
   const { job } = await startJob(server, host);
   const bundle = await makeBundleFor(server, host, job, overrides);
   return { job, bundle, answer: await deliver(server, host, job, bundle.path, overrides.status ?? "completed") };
+}
+
+/** Registers the key of an organization that sends bundles of its own. */
+export async function addTestVendor(server: TestServer): Promise<Signer> {
+  const { signer } = await generateKeyPair();
+  const file = join(server.dataDir, "vendor.pem");
+  await writeFile(file, publicKeyPem(signer.spki));
+  const organization = { slug: "vendor", name: "Vendor" };
+  await addVendorKey(server, { file, owner: "Vendor", organization, validUntil: null });
+  return signer;
+}
+
+/** Makes, announces, sends and finishes a vendor's bundle. */
+export async function sendSelfMade(
+  server: TestServer,
+  signer: Signer,
+  overrides: TestBundleOptions = {},
+): Promise<UploadFinishResponse> {
+  const [manifest] = server.manifests;
+  if (!manifest) throw new Error("the suite has no task");
+  const bundle = await makeTestBundle(join(server.dataDir, `${randomUUID()}.tar.gz`), {
+    manifest,
+    signer,
+    gradingId: randomUUID(),
+    attemptId: null,
+    lease: null,
+    candidate: { ...testCandidate, promptDigest: manifest.digests.prompts.interface ?? null },
+    ...overrides,
+  });
+  const bytes = await readFile(bundle.path);
+  const facts = { sha256: createHash("sha256").update(bytes).digest("hex"), bytes: bytes.byteLength };
+  const signature = toBase64(await signer.sign(utf8(uploadAnnouncementText(facts))));
+  const { id } = await announceSelfMade(server, { ...facts, keyid: signer.keyid, signature });
+  await appendSelfMade(server, id, 0, piecesOf(bytes));
+  return finishSelfMade(server, id);
 }

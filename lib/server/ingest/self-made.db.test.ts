@@ -1,65 +1,30 @@
-import { createHash, randomUUID } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { InfraDevError } from "@/lib/contract/errors";
 import { manifestForGpus } from "@/lib/contract/task";
-import { type UploadFinishResponse, uploadAnnouncementText } from "@/lib/contract/upload";
-import { toBase64, utf8 } from "@/lib/evidence/bytes";
-import { generateKeyPair, type Signer } from "@/lib/evidence/keys";
-import { publicKeyPem } from "@/lib/evidence/node/key-file";
-import { makeTestBundle, type TestBundleOptions, testCandidate } from "@/lib/evidence/testing";
-import { addVendorKey, revokeSigningKey } from "../admin/hosts";
+import type { Signer } from "@/lib/evidence/keys";
+import { type TestBundleOptions, testCandidate } from "@/lib/evidence/testing";
+import { revokeSigningKey } from "../admin/hosts";
 import {
   addTestHost,
+  addTestVendor,
   deliver,
   makeBundleFor,
+  sendSelfMade,
   startJob,
   startTestServer,
   submitGold,
   type TestServer,
 } from "../testing";
-import { announceSelfMade, appendSelfMade, finishSelfMade } from "./self-made";
 
 let server: TestServer;
 let signer: Signer;
 beforeEach(async () => {
   server = await startTestServer(inject("testServerUrl"), { tasks: 2 });
-  ({ signer } = await generateKeyPair());
-  const file = `${server.dataDir}/vendor.pem`;
-  await writeFile(file, publicKeyPem(signer.spki));
-  const organization = { slug: "vendor", name: "Vendor" };
-  await addVendorKey(server, { file, owner: "Vendor", organization, validUntil: null });
+  signer = await addTestVendor(server);
 });
 afterEach(() => server.close());
 
-/** Makes, announces, sends and finishes a vendor's bundle. */
-async function send(overrides: TestBundleOptions = {}): Promise<UploadFinishResponse> {
-  const [manifest] = server.manifests;
-  if (!manifest) throw new Error("the suite has no task");
-  const bundle = await makeTestBundle(`${server.dataDir}/${randomUUID()}.tar.gz`, {
-    manifest,
-    signer,
-    gradingId: randomUUID(),
-    attemptId: null,
-    lease: null,
-    candidate: { ...testCandidate, promptDigest: manifest.digests.prompts.interface ?? null },
-    ...overrides,
-  });
-  const bytes = await readFile(bundle.path);
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const facts = { sha256, bytes: bytes.byteLength };
-  const signature = toBase64(await signer.sign(utf8(uploadAnnouncementText(facts))));
-  const { id } = await announceSelfMade(server, { ...facts, keyid: signer.keyid, signature });
-  await appendSelfMade(
-    server,
-    id,
-    0,
-    (async function* () {
-      yield new Uint8Array(bytes);
-    })(),
-  );
-  return finishSelfMade(server, id);
-}
+const send = (overrides: TestBundleOptions = {}) => sendSelfMade(server, signer, overrides);
 
 const codeOf = async (work: Promise<unknown>): Promise<string> => {
   const error = await work.then(
@@ -102,14 +67,7 @@ describe("a self-made bundle", () => {
   it("of fewer GPUs than the standard launch has is refused, with the remedy", async () => {
     await server.close();
     server = await startTestServer(inject("testServerUrl"), { tasks: 1, gpus: [2] });
-    const file = `${server.dataDir}/vendor.pem`;
-    await writeFile(file, publicKeyPem(signer.spki));
-    await addVendorKey(server, {
-      file,
-      owner: "Vendor",
-      organization: { slug: "vendor", name: "Vendor" },
-      validUntil: null,
-    });
+    signer = await addTestVendor(server);
     const [manifest] = server.manifests;
     if (!manifest) throw new Error("the suite has no task");
     expect(await codeOf(send({ manifest: manifestForGpus(manifest, 0) }))).toBe("bundle.profile-below-standard");

@@ -1,9 +1,9 @@
 /** Pages kept as files at most by one process; those beyond live in memory alone, where the longest unused go first. */
 const maxKeptPages = 4096;
 
-/** Paths that there is no end of: logs, searches, and a board's filters and columns, which its path begins with. */
+/** Paths that there is no end of: logs, trajectories, searches, and a board's filters and columns, which its path begins with. */
 const endless =
-  /^\/(?:(?:log(?:s|-view)|failure-view|search-results)\/|board\/-(?:model|organization|agent|effort|tier|data|configuration|cols)=)/;
+  /^\/(?:(?:log(?:s|-view)|trajector(?:ies|y-view)|failure-view|search-results)\/|board\/-(?:model|organization|agent|effort|tier|data|configuration|cols)=)/;
 
 /**
  * Decides which pages are kept as files: never one that says "not found", since an address can be anything, nor one

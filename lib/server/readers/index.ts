@@ -15,3 +15,4 @@ export { drawCard, getBoardImage, getEntryImage, getSubmissionImage, getTaskImag
 export { getAttempt, getEntrySubmission, getSubmission } from "./submissions";
 export { listSuites, type SuiteListItem } from "./suites";
 export { getTask, getTaskList } from "./tasks";
+export { getTrajectory } from "./trajectories";

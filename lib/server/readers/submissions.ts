@@ -3,6 +3,7 @@ import { cacheLife, cacheTag } from "next/cache";
 import { type BoardParams, findBoardFacts } from "@/db/queries/board";
 import { findEntrySubmission } from "@/db/queries/changes";
 import { findAttempt, findSubmission, type SubmissionFacts } from "@/db/queries/submissions";
+import { findTrajectory } from "@/db/queries/trajectories";
 import type { AttemptDetail, BoardRow, SubmissionDetail } from "@/lib/contract/api";
 import type { BoardFacts } from "@/lib/contract/board-facts";
 import { slugSchema, uuidSchema } from "@/lib/contract/scalars";
@@ -49,9 +50,16 @@ async function cachedAttempt(submissionId: string, task: string): Promise<Attemp
   const found = await findAttempt(getDatabase().db, { submissionId, task });
   if (!found) return null;
   const { attempt, ...rest } = found;
+  const told = await findTrajectory(getDatabase().sql, attempt.id);
   return redactHiddenProbes({
     ...rest,
-    attempt: { id: attempt.id, label: attempt.label, patchSha256: attempt.patchSha256, ...(await patchText(attempt)) },
+    attempt: {
+      id: attempt.id,
+      label: attempt.label,
+      patchSha256: attempt.patchSha256,
+      ...(await patchText(attempt)),
+      trajectory: told?.trajectory ?? null,
+    },
   });
 }
 

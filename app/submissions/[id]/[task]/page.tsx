@@ -3,10 +3,13 @@ import { notFound } from "next/navigation";
 import { submissionShare } from "@/app/og/share-metadata";
 import { VerifyButton } from "@/components/evidence/verify-button";
 import { AttemptPage } from "@/components/results/attempt-page";
-import { getAttempt, getSubmission } from "@/lib/server/readers";
+import { getAttempt, getSubmission, getTrajectory } from "@/lib/server/readers";
 import { listKnownSubmissions } from "../../static-params";
 
 export const ensureStatic = "navigation";
+
+/** Steps of the trajectory that stand on the attempt's page. */
+const firstSteps = 10;
 
 interface Props {
   params: Promise<{ id: string; task: string }>;
@@ -37,6 +40,7 @@ export default async function Page({ params }: Props) {
   return (
     <AttemptPage
       detail={detail}
+      trajectory={detail.attempt.trajectory && (await getTrajectory(detail.attempt.id, 1, firstSteps))}
       verify={
         grading ? (
           <VerifyButton
