@@ -32,23 +32,32 @@ function ShareCell({ share, read }: { share: AttemptShare | undefined; read: num
   );
 }
 
-/** Shares of the attempts of one kind; of models, what publications state of them beside. */
+/** Shares of the attempts of one kind: by patches, by commands where any are known, and what publications state. */
 function PropertyTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAnswer }) {
   const counted = answer.kinds.find((one) => one.kind === kind);
   const published = kind === "model" ? answer.published : [];
   const read = counted?.read ?? 0;
+  const trajectories = counted?.trajectories ?? 0;
+  const columns = 2 + (trajectories > 0 ? 1 : 0) + (published.length > 0 ? 1 : 0);
   const rarely = (property: Property) =>
     published.some(({ rarelyChecked }) => rarelyChecked.includes(property)) ? "rarely" : missingValue;
   return (
     <ScrollRegion label={`Properties checked, ${headings[kind].toLowerCase()}`}>
-      <table className={`plain shares-by self-tests${published.length > 0 ? "" : " two-columns"}`}>
-        <caption className="sr-only">{headings[kind]}: share whose own tests check each property</caption>
+      <table className={`plain shares-by self-tests${columns === 2 ? " two-columns" : ""}`}>
+        <caption className="sr-only">
+          {headings[kind]}: share whose own tests{trajectories > 0 ? " and commands" : ""} check each property
+        </caption>
         <thead>
           <tr>
-            <th scope="col">Own tests check</th>
+            <th scope="col">{trajectories > 0 ? "Checked" : "Own tests check"}</th>
             <th scope="col" className="class-share">
-              % of attempts
+              {trajectories > 0 ? "By own tests, % of attempts" : "% of attempts"}
             </th>
+            {trajectories > 0 ? (
+              <th scope="col" className="class-share">
+                By commands, % of trajectories
+              </th>
+            ) : null}
             {published.length > 0 ? <th scope="col">Published</th> : null}
           </tr>
         </thead>
@@ -60,17 +69,84 @@ function PropertyTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAns
                 <small>{selfTestRuleWords[property]}</small>
               </th>
               <ShareCell share={counted?.checks.find((one) => one.property === property)} read={read} />
+              {trajectories > 0 ? (
+                <ShareCell
+                  share={counted?.commandChecks.find((one) => one.property === property)}
+                  read={trajectories}
+                />
+              ) : null}
               {published.length > 0 ? <td>{rarely(property)}</td> : null}
             </tr>
           ))}
           <tr>
             <th scope="row">
               Anything
-              <small>A test function is added, or an assertion to a test.</small>
+              <small>
+                A test function is added, or an assertion to a test.
+                {trajectories > 0 ? " By commands: tests are run, whichever." : ""}
+              </small>
             </th>
             <ShareCell share={counted?.withTests} read={read} />
+            {trajectories > 0 ? <ShareCell share={counted?.withTestRuns} read={trajectories} /> : null}
             {published.length > 0 ? <td>{missingValue}</td> : null}
           </tr>
+        </tbody>
+      </table>
+    </ScrollRegion>
+  );
+}
+
+/** What an entry's attempts check: by the tests that patches add, or by the commands that agents ran. */
+function EntryRows({
+  kind,
+  entries,
+  by,
+}: {
+  kind: EntryKind;
+  entries: SelfTestsAnswer["entries"];
+  by: "patch" | "commands";
+}) {
+  const patch = by === "patch";
+  const what = patch ? "own tests" : "commands";
+  return (
+    <ScrollRegion label={`${headings[kind]} by entry: ${what}`}>
+      <table className="plain heat-table self-tests-entries">
+        <caption className="sr-only">
+          {headings[kind]} by entry: how many check each property by {what}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Entry</th>
+            <th scope="col" className="num">
+              {patch ? "Patches read" : "Trajectories read"}
+            </th>
+            <th scope="col" className="num">
+              {patch ? "With tests" : "Run tests"}
+            </th>
+            {properties.map((property) => (
+              <th key={property} scope="col" className="num">
+                {capitalize(propertyLabels[property])}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {entries.slice(0, drawnEntries).map(({ entry, ...counts }) => (
+            <tr key={entry.slug} {...(patch ? { id: `entry-${entry.slug}` } : {})}>
+              <th scope="row">
+                <a href={entryHref(entry.slug)}>
+                  <EntryName entry={entry} />
+                </a>
+              </th>
+              <td className="num">{formatNumber(patch ? counts.read : counts.trajectories)}</td>
+              <td className="num">{formatNumber((patch ? counts.withTests : counts.withTestRuns).attempts)}</td>
+              {(patch ? counts.checks : counts.commandChecks).map(({ property, attempts }) => (
+                <td key={property} className="num">
+                  {formatNumber(attempts)}
+                </td>
+              ))}
+            </tr>
+          ))}
         </tbody>
       </table>
     </ScrollRegion>
@@ -80,48 +156,17 @@ function PropertyTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAns
 function EntryTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAnswer }) {
   const entries = answer.entries.filter(({ entry }) => entry.kind === kind);
   if (entries.length === 0) return null;
+  const told = entries.filter(({ trajectories }) => trajectories > 0);
   return (
     <>
-      <h3 className="self-tests-head">By entry</h3>
-      <ScrollRegion label={`${headings[kind]} by entry`}>
-        <table className="plain heat-table self-tests-entries">
-          <caption className="sr-only">{headings[kind]} by entry: how many check each property</caption>
-          <thead>
-            <tr>
-              <th scope="col">Entry</th>
-              <th scope="col" className="num">
-                Attempts
-              </th>
-              <th scope="col" className="num">
-                With tests
-              </th>
-              {properties.map((property) => (
-                <th key={property} scope="col" className="num">
-                  {capitalize(propertyLabels[property])}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {entries.slice(0, drawnEntries).map(({ entry, read, withTests, checks }) => (
-              <tr key={entry.slug} id={`entry-${entry.slug}`}>
-                <th scope="row">
-                  <a href={entryHref(entry.slug)}>
-                    <EntryName entry={entry} />
-                  </a>
-                </th>
-                <td className="num">{formatNumber(read)}</td>
-                <td className="num">{formatNumber(withTests.attempts)}</td>
-                {checks.map(({ property, attempts }) => (
-                  <td key={property} className="num">
-                    {formatNumber(attempts)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollRegion>
+      <h3 className="self-tests-head">By entry{told.length > 0 ? ", own tests" : ""}</h3>
+      <EntryRows kind={kind} entries={entries} by="patch" />
+      {told.length > 0 ? (
+        <>
+          <h3 className="self-tests-head">By entry, commands</h3>
+          <EntryRows kind={kind} entries={told} by="commands" />
+        </>
+      ) : null}
       {entries.length > drawnEntries ? (
         <p className="aside">
           The first {drawnEntries} of {formatNumber(entries.length)} entries; every one is in the{" "}
@@ -132,17 +177,27 @@ function EntryTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAnswer
   );
 }
 
-function NotRead({ kind, answer }: { kind: EntryKind; answer: SelfTestsAnswer }) {
+function WhatWasRead({ kind, answer }: { kind: EntryKind; answer: SelfTestsAnswer }) {
   const counted = answer.kinds.find((one) => one.kind === kind);
-  const missing = counted ? counted.attempts - counted.read : 0;
-  return missing > 0 ? (
+  if (!counted) return null;
+  const missing = counted.attempts - counted.read;
+  return (
     <p className="aside">
-      Left out: {formatNumber(missing)} {plural(missing, "attempt")} whose patch is not graded yet or could not be read.
+      Of {formatNumber(counted.attempts)} {plural(counted.attempts, "attempt")}, {formatNumber(counted.read)}{" "}
+      {plural(counted.read, "patch was", "patches were")} read, and {formatNumber(counted.trajectories)}{" "}
+      {plural(counted.trajectories, "trajectory", "trajectories")}
+      {counted.trajectories > 0
+        ? ` with ${formatNumber(counted.commands)} ${plural(counted.commands, "command")}`
+        : ": none came with an attempt"}
+      .
+      {missing > 0
+        ? ` Left out: ${formatNumber(missing)} ${plural(missing, "attempt")} whose patch is not graded yet or could not be read.`
+        : ""}
     </p>
-  ) : null;
+  );
 }
 
-/** Which properties the tests check that agents add to their patches; reference sets apart. */
+/** Which properties agents check themselves, by tests that their patches add and by what they ran; reference sets apart. */
 export function SelfTestsPage({ answer }: { answer: SelfTestsAnswer }) {
   return (
     <>
@@ -156,7 +211,7 @@ export function SelfTestsPage({ answer }: { answer: SelfTestsAnswer }) {
           <section key={kind} aria-labelledby={kind}>
             <h2 id={kind}>{headings[kind]}</h2>
             <PropertyTable kind={kind} answer={answer} />
-            <NotRead kind={kind} answer={answer} />
+            <WhatWasRead kind={kind} answer={answer} />
             <EntryTable kind={kind} answer={answer} />
           </section>
         ))}
@@ -165,8 +220,15 @@ export function SelfTestsPage({ answer }: { answer: SelfTestsAnswer }) {
           Read from each attempt’s patch by rules {answer.rulesVersion}, by syntax alone: Python test functions that it
           adds, and assertions that it adds to tests. Strings and comments do not count. An attempt without tests of its
           own checks nothing and counts in every share. An attempt counts once under every property that it checks.
-          Shares are lower bounds: a check that shows in values or in counted work only is overlooked, and what an agent
-          ran without leaving it in its patch is not seen.
+          Shares are lower bounds: a check that shows in values or in counted work only is overlooked.
+        </p>
+        <p>
+          Where an attempt came with its trajectory, its calls of a shell are read too: Python code that is run from the
+          command line, from a here-document or from a script that the agent wrote, by the same rules, and programs that
+          measure (<code>time</code>, <code>perf stat</code>, <code>nvidia-smi</code> asked for memory in use). A
+          resource counts where its measure is asserted or printed, everything else where it is asserted. Running tests
+          that were there before checks nothing of the agent’s own. A command that only searches, shows or writes what
+          would check does not count.
         </p>
         {answer.published.map(({ title, url }) => (
           <p key={url}>

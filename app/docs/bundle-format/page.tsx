@@ -24,6 +24,10 @@ const files = [
   ["payload/events/, junit/, ranks/", "per launch and rank: event stream, JUnit, standard output and error"],
   ["payload/resources/", "samples of memory, utilization, traffic"],
   ["payload/guard.json", "canaries, fingerprints and scans of the tamper guard"],
+  [
+    "payload/agent/trajectory.json",
+    "optional, in self-made bundles: what the agent did, in the Agent Trajectory Interchange Format (ATIF)",
+  ],
   ["sealed.tar.gz", "where probes are hidden: what would reveal them; kept by the server"],
   ["SHA256SUMS", "digests of every file of payload/ and of sealed.tar.gz, sorted by path"],
   ["bundle.intoto.jsonl", "two signed statements, one envelope a line"],

@@ -1,6 +1,8 @@
 import type { Metadata } from "next";
 import { DocumentHead } from "@/components/docs/document-head";
 import { FileTable } from "@/components/docs/file-table";
+import { trajectoryLimits, trajectoryVersions } from "@/lib/contract/trajectory";
+import { formatNumber } from "@/lib/format/numbers";
 import { findDocument } from "@/lib/prepare/documents";
 
 export const ensureStatic = "navigation";
@@ -20,6 +22,9 @@ const commands = [
   ["selftest", "attack the grader on this host with patches that cheat"],
   ["host-run", "self-test, gate of every task and overhead, in parts that are gone on with"],
 ] as const;
+
+const mebibytes = (bytes: number) => `${formatNumber(bytes / 1024 ** 2)} MiB`;
+const [firstVersion, lastVersion] = [trajectoryVersions[0], trajectoryVersions.at(-1)];
 
 export default function Page() {
   return (
@@ -50,6 +55,30 @@ npm run runner -- verify .data/gradings/<grading id>.infradev.tar.gz --keys .dat
       <p>
         The first makes the key that signs. A site registers it once (<code>npm run admin -- key add</code>); what a
         registered vendor key signed reaches the tier “signed”.
+      </p>
+
+      <h2 id="trajectory">Say what the agent did</h2>
+      <pre className="commands">{`npm run runner -- grade router-abort-leak --patch ~/my.patch --trajectory ~/run/agent/trajectory.json --candidate ...`}</pre>
+      <p>
+        A trajectory is a file in the Agent Trajectory Interchange Format ({firstVersion} to {lastVersion}), as Harbor
+        and the agents that it runs write it. The runner reads it before it grades and takes out of every text what
+        looks like a token or a private key, values of this host’s environment variables, its home folder and its name;
+        the result stands in the bundle as <code>payload/agent/trajectory.json</code> and is signed with it. The site
+        shows it step by step, on the attempt’s page, and what it holds is public. It has at most{" "}
+        {mebibytes(trajectoryLimits.fileBytes)}, {formatNumber(trajectoryLimits.steps)} steps of{" "}
+        {mebibytes(trajectoryLimits.stepBytes)}, and {mebibytes(trajectoryLimits.rootBytes)} beside them; images are
+        named and not shown.
+      </p>
+      <p>
+        The run’s figures come from it: steps (steps whose source is the agent, without copied context and those that
+        called no model), minutes from the first timestamp to the last, input without cache, cache reads, output, and
+        the cost that the agent states. A total in <code>final_metrics</code> counts before what the steps add up to;
+        where the two differ, the page says so. An attempt has one trajectory: another one for the same patch is
+        refused.
+      </p>
+      <p>
+        A maintainer who submits a folder of patches (<code>npm run admin -- submission create --patches DIR</code>)
+        puts <code>{"<task>.trajectory.json"}</code> beside <code>{"<task>.diff"}</code>.
       </p>
 
       <h2 id="attach">Attach a host to a site</h2>
