@@ -56,11 +56,11 @@ export const viewport: Viewport = {
 
 export default function RootLayout({ children }: { children: ReactNode }) {
   return (
-    // the theme script sets data attributes on this element before React sees it
+    // `site.js` sets data attributes on this element before React sees it
     <html lang="en" className={`${sans.variable} ${mono.variable}`} suppressHydrationWarning>
       <head>
         {/* blocking on purpose: a theme that arrives after the first paint flashes */}
-        <script src="/theme.js" />
+        <script src="/site.js" />
       </head>
       <body>
         <a className="skip-link" href="#content">

@@ -1,5 +1,4 @@
 import type { Metadata } from "next";
-import Link from "next/link";
 
 export const metadata: Metadata = { title: "Not found" };
 
@@ -12,7 +11,7 @@ export default function NotFound() {
         mistyped, or what it names has not arrived yet.
       </p>
       <p>
-        <Link href="/">Go to the leaderboard</Link>
+        <a href="/">Go to the leaderboard</a>
       </p>
     </div>
   );

@@ -1,6 +1,7 @@
 "use client";
 
 import { useId, useState } from "react";
+import { useReady } from "@/components/ui/use-ready";
 import type { Problem } from "@/lib/contract/errors";
 import type { ShownFigures } from "@/lib/contract/evidence-api";
 import type { PageVerification } from "@/lib/evidence/browser-verify";
@@ -77,6 +78,7 @@ function CheckItem({ check }: { check: Check }) {
 export function VerifyButton({ gradingId, shown }: Props) {
   const [state, setState] = useState<State>({ step: "idle" });
   const statusId = useId();
+  const ready = useReady();
 
   async function verify() {
     if (state.step === "checking") return;
@@ -95,6 +97,7 @@ export function VerifyButton({ gradingId, shown }: Props) {
       <button
         type="button"
         className="verify-button"
+        disabled={!ready}
         onClick={() => void verify()}
         aria-disabled={state.step === "checking"}
         aria-describedby={statusId}

@@ -9,7 +9,6 @@ import { categoryLabels, verdictLabels } from "@/lib/prepare/labels";
 import { taskHref } from "@/lib/prepare/task-list-view";
 import { VerdictLegend } from "./board-notes";
 import { Choice } from "./choice";
-import { GridKeys } from "./grid-keys";
 import { PageLinks } from "./page-links";
 
 /** A cell in words: its verdict, and how many of the required tests pass. */
@@ -146,9 +145,11 @@ export function MatrixView(props: { board: Board; view: BoardView; matrix: Matri
           </a>
         </p>
       ) : (
-        <GridKeys hint="Each square leads to its attempt; the arrow keys step from square to square.">
+        <div className="matrix-grid">
+          <p className="matrix-reading">Each square leads to its attempt; the arrow keys step from square to square.</p>
           <MatrixTable board={board} view={view} matrix={matrix} rows={page.items} />
-        </GridKeys>
+          <script src="/matrix.js" async />
+        </div>
       )}
       <PageLinks view={view} page={page} />
       {isEmpty || tasks.length === 0 ? null : <VerdictLegend />}

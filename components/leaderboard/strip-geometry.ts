@@ -10,7 +10,7 @@ export function cellSize(tasks: number): { width: number; gap: number } {
 }
 
 /** Where the cells of a strip stand: left edges in the groups' order, the width of one, and of the whole strip. */
-export interface StripPlaces {
+interface StripPlaces {
   lefts: number[];
   width: number;
   total: number;
@@ -29,15 +29,4 @@ export function stripPlaces(groupSizes: readonly number[]): StripPlaces {
     x += categoryGap;
   }
   return { lefts, width, total: Math.max(1, x - categoryGap - gap) };
-}
-
-/** Index of the cell nearest to a place along a strip; -1 where it has none. */
-export function cellAt({ lefts, width }: StripPlaces, x: number): number {
-  let nearest = -1;
-  let least = Number.POSITIVE_INFINITY;
-  for (const [index, left] of lefts.entries()) {
-    const distance = Math.abs(x - (left + width / 2));
-    if (distance < least) [nearest, least] = [index, distance];
-  }
-  return nearest;
 }

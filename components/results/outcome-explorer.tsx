@@ -178,58 +178,60 @@ export function OutcomeExplorer({ rows }: { rows: readonly OutcomeRow[] }) {
   return (
     <>
       <search className="outcome-filters" aria-label="Tests">
-        <Filter label="Text">
-          <input
-            ref={search}
-            type="search"
-            autoComplete="off"
-            placeholder="name or requirement"
-            value={view.text}
-            onChange={(event) => change({ ...view, text: event.target.value })}
+        <fieldset disabled={!ready}>
+          <Filter label="Text">
+            <input
+              ref={search}
+              type="search"
+              autoComplete="off"
+              placeholder="name or requirement"
+              value={view.text}
+              onChange={(event) => change({ ...view, text: event.target.value })}
+            />
+          </Filter>
+          <WordFilter
+            label="Kind"
+            every="both kinds"
+            words={testKinds}
+            labels={testKindLabels}
+            value={view.kind}
+            count={(kind) => counted((row) => row.kind === kind)}
+            onChange={(kind) => change({ ...view, kind })}
           />
-        </Filter>
-        <WordFilter
-          label="Kind"
-          every="both kinds"
-          words={testKinds}
-          labels={testKindLabels}
-          value={view.kind}
-          count={(kind) => counted((row) => row.kind === kind)}
-          onChange={(kind) => change({ ...view, kind })}
-        />
-        <WordFilter
-          label="Outcome"
-          every="any outcome"
-          words={worstFirst}
-          labels={statusLabels}
-          value={view.status}
-          count={(status) => counted((row) => row.status === status)}
-          onChange={(status) => change({ ...view, status })}
-        />
-        <WordFilter
-          label="Checks"
-          every="any property"
-          words={properties}
-          labels={propertyLabels}
-          value={view.property}
-          count={(property) => counted((row) => row.property === property)}
-          onChange={(property) => change({ ...view, property })}
-        />
-        <p className="shown" aria-live="polite">
-          {shownText(shown.length, rows.length)}
-        </p>
-        <button
-          type="button"
-          className="clear"
-          disabled={columnFilters.length === 0}
-          onClick={() => {
-            change({ ...defaultOutcomeView, sort: view.sort, direction: view.direction });
-            // This button goes away with what it cleared, and would take the focus with it.
-            search.current?.focus();
-          }}
-        >
-          Clear filters
-        </button>
+          <WordFilter
+            label="Outcome"
+            every="any outcome"
+            words={worstFirst}
+            labels={statusLabels}
+            value={view.status}
+            count={(status) => counted((row) => row.status === status)}
+            onChange={(status) => change({ ...view, status })}
+          />
+          <WordFilter
+            label="Checks"
+            every="any property"
+            words={properties}
+            labels={propertyLabels}
+            value={view.property}
+            count={(property) => counted((row) => row.property === property)}
+            onChange={(property) => change({ ...view, property })}
+          />
+          <p className="shown" aria-live="polite">
+            {shownText(shown.length, rows.length)}
+          </p>
+          <button
+            type="button"
+            className="clear"
+            disabled={columnFilters.length === 0}
+            onClick={() => {
+              change({ ...defaultOutcomeView, sort: view.sort, direction: view.direction });
+              // This button goes away with what it cleared, and would take the focus with it.
+              search.current?.focus();
+            }}
+          >
+            Clear filters
+          </button>
+        </fieldset>
       </search>
       {testKinds.map((kind) => (
         <OutcomeTable

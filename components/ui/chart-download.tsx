@@ -1,6 +1,7 @@
 "use client";
 
 import { useState } from "react";
+import { useReady } from "./use-ready";
 
 interface Props {
   /** Class of the place that holds the chart and, above it, the title of its vertical axis. */
@@ -33,6 +34,7 @@ async function drawnChart(place: string): Promise<SVGSVGElement | null> {
 /** Saves the page's chart as it is drawn, as SVG or PNG, with title, source and date in it. Shown where scripts run. */
 export function ChartDownload({ place, title, name }: Props) {
   const [failed, setFailed] = useState(false);
+  const ready = useReady();
 
   async function download(form: "svg" | "png") {
     const chart = await drawnChart(place);
@@ -51,7 +53,7 @@ export function ChartDownload({ place, title, name }: Props) {
     <>
       {(["svg", "png"] as const).map((form) => (
         <li key={form} className="chart-download">
-          <button type="button" onClick={() => void download(form).catch(() => setFailed(true))}>
+          <button type="button" disabled={!ready} onClick={() => void download(form).catch(() => setFailed(true))}>
             Chart as {form.toUpperCase()}
           </button>
         </li>

@@ -1,4 +1,3 @@
-import Link from "next/link";
 import { SearchBox } from "@/components/search/search-box";
 import { NavLink } from "./nav-link";
 
@@ -18,9 +17,9 @@ const sections: readonly { href: string; label: string; under: readonly string[]
 export function SiteHeader() {
   return (
     <header className="site-header">
-      <Link href="/" className="wordmark" prefetch={false}>
+      <a href="/" className="wordmark">
         InfraDev
-      </Link>
+      </a>
       <nav aria-label="Main">
         <ul>
           {sections.map(({ href, label, under }) => (

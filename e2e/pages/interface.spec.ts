@@ -21,7 +21,7 @@ test("every export of the board answers, each in its own type", async ({ page })
 
 test("the board describes itself as a dataset under the strict policy", async ({ page, site }) => {
   const answer = await page.goto("/?suite=infradev");
-  expect(await answer?.headerValue("content-security-policy")).toContain("'sha256-");
+  expect(await answer?.headerValue("content-security-policy")).toMatch(/, script-src 'self'$/);
   const text = await page.locator('script[type="application/ld+json"]').textContent();
   const dataset = JSON.parse(text ?? "") as { "@type": string; name: string; distribution: { contentUrl: string }[] };
   expect(dataset["@type"]).toBe("Dataset");
@@ -29,6 +29,54 @@ test("the board describes itself as a dataset under the strict policy", async ({
   const [json] = dataset.distribution;
   const twin = boardAnswerSchema.parse(await (await page.request.get(json?.contentUrl ?? "")).json());
   expect(twin.rows).toEqual(site.published.rows);
+});
+
+test("pages that are read load the site's own scripts alone, under a policy that lets no inline script run", async ({
+  request,
+  site,
+}) => {
+  const mutant = await site.reference("mutant-1");
+  for (const address of [
+    "/",
+    "/?suite=infradev-mini&view=matrix",
+    "/tasks",
+    "/tasks/infradev-mini/1.0/router-abort-leak",
+    `/submissions/${mutant.id}`,
+    "/entries/gpt-6-sol",
+    "/compare?a=gpt-6-sol&b=glm-5.3",
+    "/probes",
+    "/failures",
+    "/search?q=router",
+    "/docs/methodology",
+  ]) {
+    const answer = await request.get(address);
+    const policies = answer.headersArray().filter(({ name }) => name.toLowerCase() === "content-security-policy");
+    expect(policies.at(-1)?.value, address).toBe("script-src 'self'");
+    const scripts = [...(await answer.text()).matchAll(/<script\b[^>]*>/g)].map(([tag]) => tag);
+    expect(
+      scripts.filter((tag) => !/ src="\/[a-z]+\.js"| type="application\/(ld\+)?json"/.test(tag)),
+      address,
+    ).toEqual([]);
+  }
+});
+
+test("a page that works by scripts is painted before they are asked for", async ({ page, site }) => {
+  const gold = await site.reference("gold");
+  const address = `/submissions/${gold.id}/${gold.attempts[0]?.task}`;
+  const html = await (await page.request.get(address)).text();
+  expect(html).not.toMatch(/<(?:script|link)\b[^>]*"\/_next\/[^"]*\.js"/);
+  await page.goto(address);
+  await expect(page.getByRole("button", { name: "Verify" })).toBeEnabled();
+  const order = await page.evaluate(() => ({
+    paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
+    script: Math.min(
+      ...performance
+        .getEntriesByType("resource")
+        .filter(({ name }) => /\/_next\/.*\.js$/.test(name))
+        .map(({ startTime }) => startTime),
+    ),
+  }));
+  expect(order.script).toBeGreaterThan(order.paint ?? Number.POSITIVE_INFINITY);
 });
 
 test("other origins may read, by a tag that says whether it still holds", async ({ request }) => {

@@ -1,4 +1,5 @@
 import fileSystemCache from "next/dist/server/lib/incremental-cache/file-system-cache.js";
+import { inertComponents, withoutFramework, withScriptsLater } from "./framework-scripts.mjs";
 import { joinPushes, scriptPolicyOf } from "./inline-scripts.mjs";
 import { fileKeeper } from "./kept-files.mjs";
 import { saysNotFound, writtenOut } from "./not-found-page.mjs";
@@ -12,9 +13,13 @@ const prepared = new WeakSet();
 /** One for the process: the framework makes a handler for each request. */
 const keepsFile = fileKeeper();
 
+/** Of each build that this process serves: the client components that need no script in the browser. */
+const inertOf = new Map();
+
 /**
- * Writes out a page that is not found, sends one that names what is not there as such, and gives a prerendered page the policy that names its inline scripts, once: the
- * value stays in the cache.
+ * Writes out a page that is not found, sends one that names what is not there as such, takes the framework's scripts off
+ * a page that needs none and has them come later on one that does, and gives a prerendered page the policy that names its
+ * inline scripts, once: the value stays in the cache.
  */
 function prepare(value, serverDistDir) {
   if (value?.kind !== "APP_PAGE" || value.postponed || typeof value.html !== "string" || prepared.has(value)) return;
@@ -22,8 +27,11 @@ function prepare(value, serverDistDir) {
   if (saysNotFound(value.html)) value.status = 404;
   const html = value.status === 404 ? writtenOut(value.html, serverDistDir) : value.html;
   if (value.headers?.[header] && html === value.html) return;
-  value.html = joinPushes(html);
-  const policy = scriptPolicyOf(value.html);
+  if (!inertOf.has(serverDistDir)) inertOf.set(serverDistDir, inertComponents(serverDistDir));
+  const joined = joinPushes(html);
+  const plain = withoutFramework(joined, inertOf.get(serverDistDir));
+  value.html = plain ?? withScriptsLater(joined);
+  const policy = plain === null ? scriptPolicyOf(joined) : "script-src 'self'";
   if (policy) value.headers = { ...value.headers, [header]: policy };
 }
 

@@ -10,6 +10,14 @@ const known = [
   (text) => isPush(text, '(globalThis["TURBOPACK"] || (globalThis["TURBOPACK"] = [])).push('),
 ];
 
+/**
+ * Whether an inline script is one of the framework's: data for its scripts and nothing that runs.
+ *
+ * @param {string} text
+ * @returns {boolean}
+ */
+export const isFrameworkScript = (text) => known.some((matches) => matches(text));
+
 /** More hashes than this would make a header that proxies refuse. */
 const maxHashes = 120;
 
@@ -46,7 +54,7 @@ export function joinPushes(html) {
 export function scriptPolicyOf(html) {
   const hashes = new Set();
   for (const [, attributes, text] of html.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/g)) {
-    if (/\ssrc=/.test(attributes) || !known.some((matches) => matches(text))) continue;
+    if (/\ssrc=/.test(attributes) || !isFrameworkScript(text)) continue;
     hashes.add(`'sha256-${createHash("sha256").update(text).digest("base64")}'`);
   }
   if (hashes.size === 0 || hashes.size > maxHashes) return null;
