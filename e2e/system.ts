@@ -114,3 +114,31 @@ export function attachRunner(system: System, token: string, onLine: (line: strin
     onLine,
   });
 }
+
+/** Grades a patch on this machine as a vendor does, sends the bundle under a key of the vendor's; the submission's id. */
+export async function gradeAndUpload(
+  system: System,
+  { task, patch, trajectory, candidate }: { task: string; patch: string; trajectory: string; candidate: object },
+): Promise<string> {
+  const { dataDir, logs, site } = system;
+  const key = join(dataDir, "vendor", "key.pem");
+  const run = async (name: string, ...args: string[]) =>
+    JSON.parse(
+      await runCommand(
+        name,
+        [...runner, ...args, "--key", key, "--json"],
+        environmentOf(system),
+        join(logs, "vendor.log"),
+      ),
+    );
+  const told = ["--trajectory", trajectory, "--candidate", JSON.stringify(candidate)];
+  const out = ["--out", join(dataDir, "vendor"), "--executor", "process"];
+  const { bundle } = (await run("grade", "grade", task, "--patch", patch, ...told, ...out)) as {
+    bundle: { path: string };
+  };
+  await administer(system, "key", "add", key.replace(/\.pem$/, ".pub.pem"), "--organization", "synthetic-vendor");
+  const { submissionId } = (await run("upload", "upload", bundle.path, "--server", site.url)) as {
+    submissionId: string;
+  };
+  return submissionId;
+}

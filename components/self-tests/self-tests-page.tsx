@@ -43,7 +43,9 @@ function PropertyTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAns
     published.some(({ rarelyChecked }) => rarelyChecked.includes(property)) ? "rarely" : missingValue;
   return (
     <ScrollRegion label={`Properties checked, ${headings[kind].toLowerCase()}`}>
-      <table className={`plain shares-by self-tests${columns === 2 ? " two-columns" : ""}`}>
+      <table
+        className={`plain shares-by self-tests${columns === 2 ? " two-columns" : ""}${trajectories > 0 ? " with-commands" : ""}`}
+      >
         <caption className="sr-only">
           {headings[kind]}: share whose own tests{trajectories > 0 ? " and commands" : ""} check each property
         </caption>
@@ -83,7 +85,7 @@ function PropertyTable({ kind, answer }: { kind: EntryKind; answer: SelfTestsAns
               Anything
               <small>
                 A test function is added, or an assertion to a test.
-                {trajectories > 0 ? " By commands: tests are run, whichever." : ""}
+                {trajectories > 0 ? " By commands: any tests are run." : ""}
               </small>
             </th>
             <ShareCell share={counted?.withTests} read={read} />

@@ -41,6 +41,12 @@ function Part({ label, texts }: { label: string; texts: readonly ShownText[] }) 
   );
 }
 
+const plainText = ({ pieces }: ShownText) =>
+  pieces
+    .map(({ text }) => text)
+    .join("")
+    .trim();
+
 function Step({ step, attemptId, open }: { step: DrawnStep; attemptId: string; open: boolean }) {
   const { number, source, sinceMs, at, line, calledTools, leftOut } = step;
   return (
@@ -56,7 +62,7 @@ function Step({ step, attemptId, open }: { step: DrawnStep; attemptId: string; o
             {step.copied ? ", copied" : ""}
           </span>
           <span className="step-time" {...(at === null ? {} : { title: formatInstant(at) })}>
-            {sinceMs === null ? "" : formatDuration(sinceMs)}
+            {sinceMs === null ? "" : sinceMs === 0 ? "start" : formatDuration(sinceMs)}
           </span>
           <span className="step-lines">
             {line === "" ? null : <bdi className="step-line">{line}</bdi>}
@@ -72,7 +78,7 @@ function Step({ step, attemptId, open }: { step: DrawnStep; attemptId: string; o
             {line === "" && calledTools.length === 0 ? <span className="step-line aside">no text</span> : null}
           </span>
         </summary>
-        <Part label="Message" texts={[step.message]} />
+        <Part label="Message" texts={[step.message].filter((message) => plainText(message) !== line)} />
         <Part label="Reasoning" texts={step.reasoning ? [step.reasoning] : []} />
         {step.calls.map((call, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a call is its place in the step

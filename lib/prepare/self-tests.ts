@@ -107,7 +107,8 @@ export function selfTestsLead({ kinds }: SelfTestsAnswer): string {
     return "No attempt of a model with a patch is graded here yet; a row appears with the first one.";
   }
   const { read, withTests, checks } = models;
-  const tested = `${capitalize(countWord(withTests.attempts))} of ${countWord(read)} ${plural(read, "attempt")} ${plural(withTests.attempts, "adds", "add")} tests of ${plural(withTests.attempts, "its", "their")} own (${formatPctUnit(withTests.pct)}${withTests.interval ? `, 95\u202f% interval ${formatInterval(withTests.interval)}` : ""}).`;
+  const adding = withTests.attempts === 0 ? "None" : capitalize(countWord(withTests.attempts));
+  const tested = `${adding} of ${countWord(read)} ${plural(read, "attempt")} ${plural(Math.max(1, withTests.attempts), "adds", "add")} tests of ${plural(Math.max(1, withTests.attempts), "its", "their")} own (${formatPctUnit(withTests.pct)}${withTests.interval ? `, 95\u202f% interval ${formatInterval(withTests.interval)}` : ""}).`;
   const resources = checks
     .filter(({ property }) => property.startsWith("resource."))
     .map(({ property, attempts }) => `${propertyLabels[property]} ${attempts}`);

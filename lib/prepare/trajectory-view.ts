@@ -70,6 +70,10 @@ export function firstLine(text: string): string {
   return visible.length > lineChars ? `${visible.slice(0, lineChars - 1)}…` : visible;
 }
 
+/** Arguments in a line: those that are no command are an object over several lines. */
+const argumentLine = (text: string) =>
+  firstLine(text.startsWith("{\n") ? text.slice(0, 4 * lineChars).replaceAll(/\s*\n\s*/g, " ") : text);
+
 /** What a step says and calls, each in a line. */
 export function stepLines(step: Pick<ShownStep, "message" | "calls">): {
   line: string;
@@ -77,7 +81,7 @@ export function stepLines(step: Pick<ShownStep, "message" | "calls">): {
 } {
   return {
     line: firstLine(step.message.text),
-    calledTools: step.calls.map((call) => ({ tool: firstLine(call.tool), line: firstLine(call.arguments.text) })),
+    calledTools: step.calls.map((call) => ({ tool: firstLine(call.tool), line: argumentLine(call.arguments.text) })),
   };
 }
 
@@ -95,7 +99,7 @@ export function trajectoryFactWords(facts: TrajectoryFacts): string[] {
       : []),
     ...(promptTokens === null ? [] : [`${millions(promptTokens)} input tokens${cached}`]),
     ...(completionTokens === null ? [] : [`${millions(completionTokens)} output tokens`]),
-    ...(costUsd === null ? [] : [`${formatUsd(costUsd)} as the agent states it`]),
+    ...(costUsd === null ? [] : [`${formatUsd(costUsd)} US dollars as the agent states it`]),
   ];
 }
 
