@@ -32,7 +32,7 @@ function Part({ label, texts }: { label: string; texts: readonly ShownText[] }) 
   if (said.length === 0) return null;
   return (
     <div className="step-part">
-      <h4>{label}</h4>
+      <p className="step-label">{label}</p>
       {said.map((text, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a text is its place in the step
         <Text key={index} text={text} />

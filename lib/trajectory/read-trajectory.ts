@@ -160,7 +160,11 @@ class RunFacts {
       cachedTokens: stated?.total_cached_tokens ?? null,
       costUsd: stated?.total_cost_usd ?? null,
     };
-    const summed = (figure: Figure) => (this.stated.has(figure) ? this.sums[figure] : null);
+    const summed = (figure: Figure) => {
+      const sum = this.stated.has(figure) ? this.sums[figure] : null;
+      // Ten cents a turn add up to dollars, not to 0.6000000000000003.
+      return sum === null ? null : Number(sum.toPrecision(12));
+    };
     const differs = (figure: Figure) => {
       const [total, sum] = [totals[figure], summed(figure)];
       return total !== null && sum !== null && Math.abs(total - sum) > 1e-6 + 0.001 * total;
