@@ -7,7 +7,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const pythonDir = join(here, "python");
 
 /**
- * Puts the texts of the Python programs into the bundle, in place of the two modules that read them from the
+ * Puts the texts of the Python programs, and the sandbox's accounts, into the bundle, in place of the two modules that read them from the
  * repository: sources.ts gives a text, python-folder.ts a folder, which the bundle writes when it starts and removes
  * when it ends.
  */
@@ -16,7 +16,7 @@ const embedPython: Plugin = {
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^embedded-python$/ }, () => ({ path: "embedded-python", namespace: "embedded" }));
     onLoad({ filter: /^embedded-python$/, namespace: "embedded" }, async () => {
-      const names = (await readdir(pythonDir)).filter((name) => name.endsWith(".py")).sort();
+      const names = (await readdir(pythonDir)).filter((name) => /^(.*\.py|passwd|group)$/.test(name)).sort();
       const texts = await Promise.all(names.map((name) => readFile(join(pythonDir, name), "utf8")));
       const entries = Object.fromEntries(names.map((name, index) => [name, texts[index]]));
       return { contents: `export const texts = ${JSON.stringify(entries)};`, loader: "js" };

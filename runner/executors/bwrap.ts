@@ -37,6 +37,8 @@ function systemArguments(pythonFolders: readonly string[]): string[] {
     if (lstatSync(path).isSymbolicLink()) args.push("--symlink", readlinkSync(path), path);
     else args.push("--ro-bind", path, path);
   }
+  // Programs ask who they are (torch does, to name its caches): the only user in a sandbox has a name.
+  for (const name of ["passwd", "group"]) args.push("--ro-bind", join(launcherFolder, name), `/etc/${name}`);
   for (const path of systemFiles) if (existsSync(path)) args.push("--ro-bind", realpathSync(path), path);
   for (const folder of outermost(pythonFolders)) {
     if (existsSync(folder) && folder !== "/usr" && !folder.startsWith("/usr/")) args.push("--ro-bind", folder, folder);
@@ -140,6 +142,8 @@ export const bwrapExecutor: ExecutorKind = {
       baseEnv: {
         PATH: `${dirname(python.executable)}:/usr/bin:/bin`,
         HOME: "/tmp/home",
+        USER: "sandbox",
+        LOGNAME: "sandbox",
         TMPDIR: "/tmp",
         LANG: "C.UTF-8",
         LC_ALL: "C.UTF-8",

@@ -69,7 +69,7 @@ describe("a grading", () => {
     const id = "tests/test_core.py::test_value";
     const task = await tiny({
       tests: {
-        "tests/test_core.py": `import os\nfrom lib.core import value\n\n\ndef test_value():\n    print("at", os.getcwd(), os.environ["HOME"])\n    assert value() == 1\n`,
+        "tests/test_core.py": `import getpass\nimport os\nimport pwd\nfrom lib.core import value\n\n\ndef test_value():\n    print("at", os.getcwd(), os.environ["HOME"], getpass.getuser(), pwd.getpwuid(os.getuid()).pw_name)\n    assert value() == 1\n`,
       },
       groups: [{ id: "official", nproc: 2 }],
       ids: { [id]: { group: "official" } },

@@ -107,7 +107,7 @@ function reportOf(result: Result, gpus: number): CollectivesReport {
     memory: {
       heldMb,
       nvmlMb: memory.find(({ meter }) => meter === "gpu-memory")?.value ?? null,
-      allocatorMb: memory.find(({ meter }) => meter === undefined)?.value ?? null,
+      allocatorMb: outcomeOf("test_holds_memory")?.usage?.allocatorPeakMib ?? null,
     },
   };
 }

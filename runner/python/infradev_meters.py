@@ -10,9 +10,10 @@ libnvidia-ml.so.1. Writes lines to standard output, fields separated by one spac
 
 ``time`` is CLOCK_MONOTONIC in microseconds, ``gpu`` the position in the arguments, ``used`` the bytes of GPU memory in
 use by everybody, ``processes`` how many compute processes hold the GPU (renewed once a second, like ``ecc``),
-``tx`` and ``rx`` the KiB of payload that all NVLinks of the GPU have sent and received since the driver counts, ``ecc``
-uncorrected memory errors since the driver was loaded. Each byte on standard input takes a sample at once; its end ends
-the program, as does ``absent`` (no library, no driver, no such GPU).
+``tx`` and ``rx`` the KiB of payload that all NVLinks of the GPU have sent and received since the driver counts (read once
+a second and in a sample that was asked for, ``-`` in others: reading them takes a hundred times as long as the rest),
+``ecc`` uncorrected memory errors since the driver was loaded. Each byte on standard input takes a sample at once; its
+end ends the program, as does ``absent`` (no library, no driver, no such GPU).
 """
 
 from __future__ import annotations
@@ -93,15 +94,16 @@ class _Gpu:
         self._slow = "- -"
         self.lost = False
 
-    def sample(self, now_ns: int) -> str:
+    def sample(self, now_ns: int, asked: bool) -> str:
         """The fields after the GPU's position; raises _Absent with the code where the GPU is gone."""
         self._memory.version = _MEMORY_VERSION
         self._check(self._nvml.nvmlDeviceGetMemoryInfo_v2(self._handle, ctypes.byref(self._memory)))
+        links = self._links() if asked or now_ns - self._slow_at >= _SLOW_NS else "- -"
         if now_ns - self._slow_at >= _SLOW_NS:
             self._slow_at = now_ns
             self._slow = f"{self._holders()} {self._uncorrected()}"
         processes, ecc = self._slow.split(" ")
-        return f"{self._memory.used} {processes} {self._links()} {ecc}"
+        return f"{self._memory.used} {processes} {links} {ecc}"
 
     def _check(self, code: int) -> None:
         if code != 0:
@@ -172,14 +174,14 @@ def _say(lines: list[str]) -> None:
         data = data[os.write(1, data) :]
 
 
-def _take(gpus: list[_Gpu]) -> list[str]:
+def _take(gpus: list[_Gpu], asked: bool) -> list[str]:
     lines = []
     for position, gpu in enumerate(gpus):
         if gpu.lost:
             continue
         now = time.monotonic_ns()
         try:
-            lines.append(f"s {now // 1000} {position} {gpu.sample(now)}")
+            lines.append(f"s {now // 1000} {position} {gpu.sample(now, asked)}")
         except _Absent as reason:
             gpu.lost = True
             lines.append(f"lost {now // 1000} {position} {reason}")
@@ -195,11 +197,13 @@ def _main(period_ms: int, uuids: list[str]) -> int:
     _say([f"ready {version}"])
     period = period_ms / 1000
     due = time.monotonic()
+    asked = True
     while True:
-        _say(_take(gpus))
+        _say(_take(gpus, asked))
         due = max(due + period, time.monotonic())
         readable, _, _ = select.select([0], [], [], max(0.0, due - time.monotonic()))
-        if readable:
+        asked = bool(readable)
+        if asked:
             if not os.read(0, 4096):
                 return 0
             due = time.monotonic()

@@ -59,20 +59,23 @@ describe.runIf(compiler !== undefined && existsSync(python))("the GPU sampler on
     const samples = running.between(1, from, performance.now());
     expect(samples.length).toBeGreaterThanOrEqual(7);
     expect(samples.length).toBeLessThanOrEqual(12);
-    expect(samples[0]).toMatchObject({
-      usedBytes: 100 * mebibyte,
-      processes: 1,
-      nvlinkSentKib: 7,
-      nvlinkReceivedKib: 9,
-      eccErrors: 2,
-    });
+    expect(samples[0]).toMatchObject({ usedBytes: 100 * mebibyte, processes: 1, eccErrors: 2 });
+    const links = samples.filter(({ nvlinkSentKib }) => nvlinkSentKib !== null);
+    expect(links.length, "links are read once a second").toBeLessThanOrEqual(2);
+    expect(links[0] ?? running.lastBefore(1, from)).toMatchObject({ nvlinkSentKib: 7, nvlinkReceivedKib: 9 });
     await nvml.answer(
+      { uuid: "GPU-x", usedMib: 1 },
       { uuid: "GPU-a", usedMib: 150, processes: 1, sentKib: 7, receivedKib: 9, errors: 2 },
       { uuid: "GPU-b", usedMib: 333, sentKib: 1, receivedKib: 2 },
     );
     const asked = performance.now();
     await running.fresh();
     expect(performance.now() - asked).toBeLessThan(80);
+    expect(running.between(0, asked, performance.now()).at(-1)).toMatchObject({
+      usedBytes: 333 * mebibyte,
+      nvlinkSentKib: 1,
+      nvlinkReceivedKib: 2,
+    });
   });
 
   it("adds up the links where the driver has no sum of them", async () => {

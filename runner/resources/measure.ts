@@ -190,15 +190,14 @@ function ncclOf(profiles: Observed["profiles"], notes: string[]): LaunchMeasures
 const greatest = (measured: readonly Measurement[]): Measurement | null =>
   [...measured].sort((a, b) => b.value - a.value)[0] ?? null;
 
-/** What all GPUs' links sent from the last sample before a call to the first one after it, in bytes. */
+/** What all GPUs' links sent from their last reading before a call to the first one after it, in bytes. */
 const nvlinkBytesOf = (gpus: readonly GpuMeasure[], fromMs: number, toMs: number): number | null =>
   sumOf(
-    gpus.map(({ samples }) =>
-      sentBetween(
-        samples.findLast(({ atMs }) => atMs <= fromMs) ?? null,
-        samples.find(({ atMs }) => atMs >= toMs) ?? null,
-      ),
-    ),
+    gpus.map(({ samples }) => {
+      const read = samples.filter(({ nvlinkSentKib }) => nvlinkSentKib !== null);
+      const before = read.findLast(({ atMs }) => atMs <= fromMs) ?? null;
+      return sentBetween(before, read.find(({ atMs }) => atMs >= toMs) ?? null);
+    }),
   );
 
 /** Bytes that a GPU's links sent between two samples; null where one is missing or holds no counter. */

@@ -69,7 +69,7 @@ export class Observer implements LaunchObserver {
   private sampleEvery = 1;
   private tick = 0;
 
-  /** @param options.onBoundary called as a call begins or ends on a rank */
+  /** @param options.onBoundary called before a call, and as it begins and ends, on each rank */
   constructor(options: { nproc: number; gated: boolean; onBoundary: () => void }) {
     this.nproc = options.nproc;
     this.gated = options.gated;
@@ -93,6 +93,7 @@ export class Observer implements LaunchObserver {
         break;
       case "call_start":
         this.waiting.set(rank, event.id);
+        this.onBoundary();
         break;
       case "report":
         this.noteReport(rank, event, nowMs);

@@ -16,6 +16,7 @@ import { collectHostFacts } from "../grading/host";
 import type { PythonRuntime } from "../grading/python-runtime";
 import { processOwner } from "../processes/owner";
 import { runnerVersion } from "../version";
+import { sha256Hex } from "./files";
 import type { LoadedTask } from "./load";
 import { readReferencePatch, referenceCandidate } from "./reference";
 import { writeSignedReport } from "./signed-report";
@@ -200,9 +201,14 @@ async function beginReport(task: LoadedTask, options: GateOptions): Promise<Vali
     if (error.code === "ENOENT") return null;
     throw error;
   });
-  return earlier !== null && continues(earlier, report)
-    ? { ...earlier, repeats: report.repeats, finishedAt: report.finishedAt }
-    : report;
+  if (earlier === null || !continues(earlier, report)) return report;
+  const planned = new Set(gateItems(task, options.repeats).map(({ patch }) => patch));
+  const gradings: GateGrading[] = [];
+  for (const grading of earlier.gradings.filter(({ patch }) => planned.has(patch))) {
+    const digest = sha256Hex(await readReferencePatch(task, grading.patch));
+    if (grading.patchSha256 === undefined || grading.patchSha256 === digest) gradings.push(grading);
+  }
+  return { ...earlier, gradings, repeats: report.repeats, finishedAt: report.finishedAt };
 }
 
 async function gradeItem(
@@ -214,10 +220,11 @@ async function gradeItem(
 ): Promise<GateGrading> {
   const untilRejected = (options.untilRejected ?? false) && item.patch.startsWith("mutant-");
   const leftovers = await options.watchHost?.(gpus?.uuids ?? []);
+  const patch = await readReferencePatch(task, item.patch);
   const graded = await gradeTask({
     task,
     suite: task.suite,
-    patch: await readReferencePatch(task, item.patch),
+    patch,
     candidate: referenceCandidate(item.patch),
     gradingId: randomUUID(),
     attemptId: null,
@@ -232,7 +239,11 @@ async function gradeItem(
     stopWhenRejected: untilRejected,
   });
   options.signal.throwIfAborted();
-  const grading = gateGradingOf(item, graded.result as Result, await readMemory(graded.payloadDir), untilRejected);
+  const memory = await readMemory(graded.payloadDir);
+  const grading = {
+    ...gateGradingOf(item, graded.result as Result, memory, untilRejected),
+    patchSha256: sha256Hex(patch),
+  };
   await rm(workDir, { recursive: true, force: true });
   return leftovers === undefined ? grading : { ...grading, leftovers: await leftovers() };
 }

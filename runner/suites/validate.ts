@@ -11,6 +11,8 @@ export type GateItem = { patch: string; repeat: number };
 
 const gradingSchema = z.object({
   patch: z.string(),
+  /** Of the patch that was graded: a reference patch that changed since has to be graded again. */
+  patchSha256: sha256Schema.optional(),
   repeat: z.int().positive(),
   status: z.enum(gradingStatuses),
   reason: z.string().nullable(),
@@ -26,6 +28,8 @@ const gradingSchema = z.object({
       durationMs: z.number().nullable(),
       /** Growth of a rank's peak resident memory during the test, in MiB, the largest over ranks. */
       peakMemoryMb: z.number().nullable(),
+      /** Of gold alone: what a test that did not pass said, on the rank that failed first. */
+      failure: z.string().optional(),
     }),
   ),
   /** Peak memory of a GPU above what was used before, in MiB, and bytes moved: the largest of any launch. */
@@ -129,13 +133,25 @@ export function gateGradingOf(
     officialResolved: result.summary.officialResolved,
     durationMs: result.durationMs,
     peakMemoryMb: memory.peakMemoryMb,
-    tests: result.tests.map(({ id, status, durationMs }) => ({
-      id,
-      status,
-      durationMs,
-      peakMemoryMb: memory.ofTest.get(id) ?? null,
-    })),
+    tests: result.tests.map((test) => {
+      const { id, status, durationMs } = test;
+      const failure = item.patch === "gold" ? failureOf(test) : undefined;
+      return {
+        id,
+        status,
+        durationMs,
+        peakMemoryMb: memory.ofTest.get(id) ?? null,
+        ...(failure === undefined ? {} : { failure }),
+      };
+    }),
   };
+}
+
+/** A test that gold does not pass is looked into by whoever reads the report, without the grading's bundle. */
+function failureOf({ rootRank, ranks }: Result["tests"][number]): string | undefined {
+  const failed = ranks.filter(({ failure }) => failure !== null);
+  const failure = (failed.find(({ rank }) => rank === rootRank) ?? failed[0])?.failure;
+  return failure == null ? undefined : `${failure.exceptionType}: ${failure.message}`.slice(0, 400);
 }
 
 /** Joins reports of shards of one task. Throws `validation.*` where they are not of the same thing. */
@@ -250,7 +266,10 @@ export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Va
       gold.flatMap((grading) =>
         tests
           .filter((t) => t.required && statusIn(grading, t.id) !== "passed")
-          .map((t) => `${t.id}: ${statusIn(grading, t.id)}`),
+          .map((t) => {
+            const said = grading.tests.find(({ id }) => id === t.id)?.failure;
+            return `${t.id}: ${statusIn(grading, t.id)}${said === undefined ? "" : ` (${said.split("\n")[0]})`}`;
+          }),
       ),
     );
     rules.push({
