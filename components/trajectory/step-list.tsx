@@ -65,7 +65,7 @@ function Step({ step, attemptId, open }: { step: DrawnStep; attemptId: string; o
             {sinceMs === null ? "" : sinceMs === 0 ? "start" : formatDuration(sinceMs)}
           </span>
           <span className="step-lines">
-            {line === "" ? null : <bdi className="step-line">{line}</bdi>}
+            {line === "" ? null : <bdi className="step-line step-said">{line}</bdi>}
             {calledTools.map((call, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: a call is its place in the step
               <span key={index} className="step-line">

@@ -3,14 +3,14 @@ import { instantOf } from "./read-trajectory";
 
 /** Characters that are shown of one text, and of all of a step's texts together. */
 const textChars = 4000;
-const stepChars = 48_000;
+const stepChars = 24_000;
 /** Calls of a step, and results of a call, that are shown. */
 const shownCalls = 50;
 const shownResults = 8;
 
 /** Tools that take a command for a shell, or code to run, by their whole name in lower case. */
 const shellTool =
-  /^(?:(?:execute|run|exec|invoke)_?)?(?:bash|shell|sh|terminal|command|commands|cmd|terminal_cmd|shell_command|bash_command|ipython|ipython_cell|python)(?:_?(?:command|exec|execute|run|tool|session))?$|^(?:container\.|functions\.)?(?:exec|exec_command|execute|run)$|^local_shell(?:_call)?$/;
+  /^(?:(?:execute|run|exec|invoke)_?)?(?:bash|shell|sh|terminal|command|commands|cmd|terminal_cmd|shell_command|bash_command|script|ipython|ipython_cell|python)(?:_?(?:command|exec|execute|run|tool|session))?$|^(?:container\.|functions\.)?(?:exec|exec_command|execute|run)$|^local_shell(?:_call)?$/;
 const commandKeys = ["command", "cmd", "commands", "script", "code", "keystrokes", "input"] as const;
 
 /** The command of a call to a shell; null for calls of other tools. */

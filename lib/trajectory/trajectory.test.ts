@@ -238,7 +238,7 @@ describe("a step as it is shown", () => {
       tool_calls: Array.from({ length: 80 }, (_, index) => call(`${index}`, "bash", { command: long })),
       observation: { results: Array.from({ length: 500 }, () => ({ source_call_id: "0", content: long })) },
     });
-    expect(JSON.stringify(shown).length).toBeLessThan(120_000);
+    expect(JSON.stringify(shown).length).toBeLessThan(70_000);
     expect(shown.message.chars).toBe(200_001);
     expect(shown.message.text).toHaveLength(3999);
     expect(shown.leftOut).toBe(30 + 492);
@@ -250,6 +250,8 @@ describe("a step as it is shown", () => {
     expect(commandOf(call("1", "bash_command", { keystrokes: "a\n" }))).toBe("a\n");
     expect(commandOf(call("1", "shell", { command: ["bash", "-lc", "a | b"] }))).toBe("a | b");
     expect(commandOf(call("1", "shell", { command: ["pytest", "-x"] }))).toBe("pytest -x");
+    expect(commandOf(call("1", "run_script", { script: "a" }))).toBe("a");
+    expect(commandOf(call("1", "exec_command", { cmd: "a" }))).toBe("a");
     expect(commandOf(call("1", "run_shell_command", { cmd: "a" }))).toBe("a");
     expect(commandOf(call("1", "str_replace_editor", { command: "view", path: "x" }))).toBeNull();
     expect(commandOf(call("1", "web_search", { input: "pytest" }))).toBeNull();
