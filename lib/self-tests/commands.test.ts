@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TrajectoryStep } from "../contract/trajectory";
 import { CommandReader } from "./commands";
@@ -47,8 +48,40 @@ describe("a shell's text", () => {
     expect(simpleCommands("for n in $(seq 1 4); do a $n; done; b").map(({ loops }) => loops)).toEqual([["n"], []]);
   });
 
-  it("ends in time whatever it holds", () => {
+  it("is read whatever it holds", () => {
+    const part = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 6 }),
+      fc.constantFrom(
+        "for ",
+        " in 1 2",
+        "; do ",
+        "done",
+        "python -c ",
+        "bash -c ",
+        "<<E\n",
+        "\nE\n",
+        "'",
+        '"',
+        "$(",
+        "time ",
+        "(",
+        "[",
+        "*",
+        "$x ",
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 30 }), (parts) => {
+        read(bash(parts.join("")));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("ends in time whatever it holds, and however often a script of the agent's is run", () => {
     const started = performance.now();
+    const write: Call = ["create", { path: "long.py", content: "x = f(1)\n".repeat(20_000) }];
+    read(write, ...Array.from({ length: 2000 }, () => bash("python long.py")));
     for (const text of [
       '"'.repeat(200_000),
       `"${"\\".repeat(200_000)}`,

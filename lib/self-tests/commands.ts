@@ -68,6 +68,12 @@ function runOf(words: readonly string[]): Run | null {
   return null;
 }
 
+/** A script that the agent wrote; null until it was run. */
+interface Script {
+  text: string;
+  runsTests: boolean | null;
+}
+
 /**
  * Reads the steps of a trajectory for what the agent's commands check, by the rules of `selfTestRulesVersion`: syntax
  * alone, nothing is run. What a command only mentions (a search, a text that is printed or written) checks nothing.
@@ -77,7 +83,7 @@ export class CommandReader {
   private testRuns = 0;
   private readonly checked = new Set<Property>();
   /** Scripts that the agent wrote, by the name of their file: they count once they are run. */
-  private readonly scripts = new Map<string, string>();
+  private readonly scripts = new Map<string, Script>();
 
   add(step: TrajectoryStep): void {
     if (step.source !== "agent" || step.is_copied_context === true) return;
@@ -112,7 +118,7 @@ export class CommandReader {
   private remember(path: string, text: string): void {
     if (!(isPython(path) || isShellScript(path))) return;
     if (this.scripts.size < mostScripts || this.scripts.has(nameOf(path)))
-      this.scripts.set(nameOf(path), text.slice(0, scriptChars));
+      this.scripts.set(nameOf(path), { text: text.slice(0, scriptChars), runsTests: null });
   }
 
   private runPython(code: string): void {
@@ -142,10 +148,9 @@ export class CommandReader {
     let tests = runsTests.test(program) || (python && /^(?:pytest|unittest)$/.test(module ?? ""));
     if (python || tests) this.runCode(command, args, python);
     else {
-      const text = shell ? this.shellText(command, args) : this.scripts.get(program);
-      if (text === undefined && !shell) return false;
-      if (text !== undefined && isPython(program)) this.runPython(text);
-      else if (text !== undefined && depth < deepestShell) tests = this.runShell(text, depth + 1);
+      const found = shell ? this.givenTo(command, args) : this.scripts.get(program);
+      if (found === undefined && !shell) return false;
+      if (found !== undefined) tests = this.runScript(found, isPython(program), depth);
     }
     if (timed) {
       this.checked.add("resource.speed");
@@ -156,11 +161,23 @@ export class CommandReader {
   }
 
   /** What a shell is told to run: `-c`, a script of the agent's own, or its input. */
-  private shellText({ input }: SimpleCommand, args: readonly string[]): string | undefined {
+  private givenTo({ input }: SimpleCommand, args: readonly string[]): Script | undefined {
     const at = args.findIndex((arg) => /^-\w*c$/.test(arg));
-    if (at >= 0) return args[at + 1];
     const file = args.find((arg) => !arg.startsWith("-"));
-    return (file === undefined ? input : this.scripts.get(nameOf(file))) ?? undefined;
+    const text = at >= 0 ? args[at + 1] : file === undefined ? input : undefined;
+    if (typeof text === "string") return { text, runsTests: null };
+    return file === undefined ? undefined : this.scripts.get(nameOf(file));
+  }
+
+  /** Whether a script runs tests. It is read when it is run for the first time, however often it is. */
+  private runScript(script: Script, python: boolean, depth: number): boolean {
+    if (script.runsTests === null) {
+      if (!python && depth >= deepestShell) return false;
+      script.runsTests = false;
+      if (python) this.runPython(script.text);
+      else script.runsTests = this.runShell(script.text, depth + 1);
+    }
+    return script.runsTests;
   }
 
   /** Code that is given on the command line, as input, or in a script of the agent's own. */
@@ -173,8 +190,8 @@ export class CommandReader {
     const files = args.map((arg) => nameOf(arg.split("::", 1)[0] as string)).filter(isPython);
     if (files.length === 0 && command.input !== null) this.runPython(command.input);
     for (const file of files) {
-      const code = this.scripts.get(file);
-      if (code !== undefined) this.runPython(code);
+      const script = this.scripts.get(file);
+      if (script) this.runScript(script, true, 0);
     }
   }
 }

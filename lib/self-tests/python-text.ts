@@ -1,6 +1,6 @@
 /** What a formatted string puts between its texts, each in brackets: `(peak)` of `f"{peak:.1f} MiB"`. */
 const interpolationsOf = (text: string) =>
-  [...text.replaceAll("{{", "").matchAll(/\{([^{}\n]{1,200}?)(?:![rsa])?(?::[^{}]*)?\}/g)]
+  [...text.replaceAll("{{", "").matchAll(/\{([^{}\n]{1,200}?)(?:![rsa])?(?::[^{}]{0,80})?\}/g)]
     .map(([, expression = ""]) => `(${expression.replaceAll(/(["'])[^"']*\1/g, '""')})`)
     .join("");
 

@@ -132,7 +132,7 @@ export function simpleCommands(source: string): SimpleCommand[] {
       // One word may stand for several: a range, or what `seq` prints. Files are no settings of one test.
       const settings = values.filter((value) => !/[/*?]|\.py$/.test(value));
       const several = settings.length > 1 || settings.some((value) => /^\{.*\}$|^\$\(seq\b/.test(value));
-      loops.push({ variable: several ? variable : null });
+      loops.push({ variable: several && /^[A-Za-z_]\w{0,80}$/.test(variable) ? variable : null });
     } else if (words.length > 0 || current.input !== null)
       found.push({ ...current, loops: loops.flatMap((loop) => loop.variable ?? []) });
     current = { words: [], input: null, writes: null, loops: [] };

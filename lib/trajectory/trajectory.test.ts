@@ -138,6 +138,21 @@ describe("a trajectory", () => {
     expect(await codeOf('{"steps":[{"message":"')).toContain("the step has more than");
   });
 
+  it("or any other text is read or refused, and nothing else is thrown", async () => {
+    const text = documentWith({});
+    const damaged = fc
+      .tuple(fc.nat(text.length), fc.nat(40), fc.string({ unit: "binary", maxLength: 4 }))
+      .map(([at, gone, put]) => text.slice(0, at) + put + text.slice(at + gone));
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.json(), damaged), fc.integer({ min: 1, max: 2000 }), async (one, size) => {
+        await read(one, size).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(InfraDevError);
+        });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("is cut by bytes exactly as a parser reads it, wherever the pieces end", async () => {
     const value = fc.oneof(
       fc.string({ unit: "grapheme", maxLength: 8 }),
