@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -10,36 +10,18 @@ import { createDatabase } from "../db/client";
 import { createTestDatabase, startTestServer, withDatabase } from "../db/testing";
 import { repositoryRoot } from "../e2e/stack";
 import type { JobSpec } from "../lib/contract/job";
-import { writeBundle } from "../lib/evidence/node/bundle-writer";
-import { testCandidate } from "../lib/evidence/testing";
+import type { PackedSuite } from "../lib/contract/task";
 import { createReferenceSubmissions } from "../lib/server/admin/submissions";
-import { importPackedSuite } from "../lib/server/admin/suites";
-import { createServerContext } from "../lib/server/context";
-import { finish } from "../lib/server/runners/finish";
-import {
-  addTestHost,
-  leaseOf,
-  signedFinish,
-  startJob,
-  type TestHost,
-  type TestServer,
-  uploadFile,
-} from "../lib/server/testing";
-import { gradeTask } from "../runner/grading/grade";
-import { ensurePython } from "../runner/grading/python-runtime";
-import { type LoadedTask, loadSuite } from "../runner/suites/load";
-import { packSuite } from "../runner/suites/pack";
-import { readReferencePatch } from "../runner/suites/reference";
-import { runnerVersion } from "../runner/version";
+import { addTestHost, startJob } from "../lib/server/testing";
+import { loadSuite } from "../runner/suites/load";
 import { type Figure, median, quartilesOf, ratiosOf, timed } from "./figure";
+import { deliver, gradeTasks, openServer, packOnly, referenceSet } from "./graded";
 import type { Session } from "./session";
 
 const limit = 3;
 const warmups = 3;
 /** Tasks of the bundled suite whose gradings are delivered, so many attempts to a submission. */
 const taskCount = 3;
-/** A mutant: its bundles carry failures and labels. */
-const referenceSet = "mutant-1";
 
 /** Everything that an accepted bundle leaves in the database, in an order that foreign keys allow. */
 const gradingTables: [table: string, key: string][] = [
@@ -63,11 +45,7 @@ export async function measureIngest(session: Session, { repeats }: { repeats: nu
   const suite = await loadSuite(join(repositoryRoot, "runner/suites/infradev-mini"));
   const tasks = suite.tasks.slice(0, taskCount);
   const payloads = await gradeTasks(session, tasks);
-  const pack = await packSuite({
-    ...suite,
-    tasks,
-    file: { ...suite.file, tasks: tasks.map((task) => task.metadata.slug) },
-  });
+  const pack = await packOnly(suite, tasks);
   const rounds = warmups + repeats;
   const { server, host, copy } = await prepareServer(session, pack, Math.ceil(rounds / taskCount));
 
@@ -105,51 +83,15 @@ export async function measureIngest(session: Session, { repeats }: { repeats: nu
   ];
 }
 
-/** Payloads as the runner makes them, by task: graded once each, without a sandbox. */
-async function gradeTasks(session: Session, tasks: readonly LoadedTask[]): Promise<Map<string, string>> {
-  const python = await ensurePython();
-  const payloads = new Map<string, string>();
-  for (const task of tasks) {
-    session.say(`grading ${referenceSet} of ${task.metadata.slug} for a bundle`);
-    const { result, payloadDir } = await gradeTask({
-      task,
-      suite: task.suite,
-      patch: await readReferencePatch(task, referenceSet),
-      candidate: testCandidate,
-      gradingId: crypto.randomUUID(),
-      attemptId: null,
-      lease: null,
-      executor: "process",
-      workDir: join(session.dir, "graded", task.metadata.slug),
-      python,
-      runnerVersion,
-    });
-    if (result.status !== "completed")
-      throw new Error(`grading ended as '${result.status}': ${result.reason?.message}`);
-    payloads.set(task.metadata.slug, payloadDir);
-  }
-  return payloads;
-}
-
 /** A server whose queue is full, and a copy of its database in which nothing has been ingested. */
-async function prepareServer(session: Session, pack: Awaited<ReturnType<typeof packSuite>>, submissions: number) {
+async function prepareServer(session: Session, pack: PackedSuite, submissions: number) {
   session.say("starting Postgres with the durability of production");
   const postgresServer = await startTestServer(join(session.dir, "database"), { durable: true });
   session.defer(() => postgresServer.stop());
   const dataDir = join(session.dir, "server");
   await mkdir(dataDir);
   const original = await createTestDatabase(postgresServer.url);
-  const open = async (database: typeof original): Promise<TestServer> => ({
-    ...(await createServerContext({ database, dataDir, serverName: "synthetic.test" })),
-    testDatabase: database,
-    expired: [],
-    manifests: pack.tasks.map((task) => task.manifest),
-    close: () => database.close(),
-  });
-  const before = await open(original);
-  const packFile = join(dataDir, "pack.json");
-  await writeFile(packFile, JSON.stringify(pack));
-  await importPackedSuite(before, packFile);
+  const before = await openServer(original, dataDir, pack);
   for (let made = 0; made < submissions; made++) {
     await createReferenceSubmissions(before, { suite: pack.suite.slug, sets: [referenceSet], ifAbsent: false });
   }
@@ -160,7 +102,7 @@ async function prepareServer(session: Session, pack: Awaited<ReturnType<typeof p
   const copyName = `${new URL(original.url).pathname.slice(1)}_copy`;
   await maintenance.sql.unsafe(`create database ${copyName} template ${new URL(original.url).pathname.slice(1)}`);
   await maintenance.close();
-  const server = await open({ ...original, ...createDatabase(original.url) });
+  const server = await openServer({ ...original, ...createDatabase(original.url) }, dataDir, pack);
   session.defer(() => server.close());
   const copy = openPlainly(withDatabase(postgresServer.url, copyName));
   session.defer(() => copy.end({ timeout: 5 }));
@@ -179,49 +121,6 @@ function openPlainly(url: string): postgres.Sql {
     return opened;
   };
   return postgres(url, { max: 1, onnotice: () => {}, ...{ socket } });
-}
-
-/** Signs and uploads what a runner would for a job, then times its ingest. */
-async function deliver(session: Session, server: TestServer, host: TestHost, job: JobSpec, payload: string) {
-  const dir = join(session.dir, "bundles", job.gradingId);
-  const payloadDir = join(dir, "payload");
-  await cp(payload, payloadDir, { recursive: true });
-  const files = (await readdir(payloadDir, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-  for (const path of files) await makeOwn(path, job.gradingId);
-  const bundle = await writeBundle({
-    payloadDir,
-    attemptId: job.attemptId,
-    lease: { id: job.lease.id, nonce: job.lease.nonce },
-    candidate: job.candidate,
-    signer: host.signer,
-    out: join(dir, "bundle.tar.gz"),
-  });
-  const sha256 = await uploadFile(server, job.lease.id, bundle.path);
-  const request = await signedFinish(host, job.lease.id, "completed", sha256);
-  const lease = await leaseOf(server, job);
-  const { ms, result } = await timed(() => finish(server, host.row, lease, request));
-  if (result.verdict !== "accepted") throw new Error(`the bundle was not accepted but '${result.verdict}'`);
-  return { ms, files: [...files, bundle.path] };
-}
-
-/**
- * Gradings of one task share patch, manifest and host, while results and what the ranks wrote differ: so it is here,
- * or the store would find most files in place.
- */
-async function makeOwn(path: string, gradingId: string): Promise<void> {
-  const name = path.slice(path.lastIndexOf("/payload/") + "/payload/".length);
-  const text = await readFile(path, "utf8");
-  if (name === "result.json") await writeFile(path, JSON.stringify({ ...JSON.parse(text), gradingId }, null, 2));
-  else if (name === "tests.ctrf.json") await writeFile(path, JSON.stringify({ ...JSON.parse(text), extra: gradingId }));
-  else if (text !== "" && /^(ranks|events|junit|resources)\//.test(name))
-    await writeFile(path, text + ownLine(name, gradingId));
-}
-
-function ownLine(name: string, gradingId: string): string {
-  if (name.endsWith(".xml")) return `<!-- ${gradingId} -->\n`;
-  return name.endsWith(".log") ? `${gradingId}\n` : `${JSON.stringify({ gradingId })}\n`;
 }
 
 interface Dump {

@@ -14,7 +14,7 @@ type Measure = (session: Session, options: { repeats: number; quick: boolean }) 
 const rowNames = ["ingest", "launch", "lighthouse", "page", "relabel", "render", "scale"] as const;
 type RowName = (typeof rowNames)[number];
 
-/** Each row runs in a process of its own; ingest is server code, which loads under React's server condition only. */
+/** Each row runs in a process of its own; server code loads under React's server condition only. */
 const rows: Record<RowName, { repeats: number; conditions: string[]; load: () => Promise<Measure> }> = {
   ingest: {
     repeats: 24,
@@ -22,7 +22,11 @@ const rows: Record<RowName, { repeats: number; conditions: string[]; load: () =>
     load: async () => (await import("./ingest")).measureIngest,
   },
   launch: { repeats: 5, conditions: [], load: async () => (await import("./launch")).measureLaunch },
-  lighthouse: { repeats: 3, conditions: [], load: async () => (await import("./lighthouse")).measureLighthouse },
+  lighthouse: {
+    repeats: 3,
+    conditions: ["react-server"],
+    load: async () => (await import("./lighthouse")).measureLighthouse,
+  },
   page: { repeats: 9, conditions: [], load: async () => (await import("./page")).measurePage },
   relabel: {
     repeats: 3,

@@ -33,15 +33,13 @@ export async function measurePage(session: Session, { repeats }: { repeats: numb
   const twin = new URL(twinPath, site.url);
   const scripts = await fetchScripts(home, page.text);
   const scriptBytes = scripts.reduce((sum, script) => sum + script.bytes, 0);
-  const [largest] = [...scripts].sort((a, b) => b.bytes - a.bytes);
-  if (!largest) throw new Error("the page names no script");
+  if (scripts.length === 0) throw new Error("the page names no script");
 
-  session.say(`asking for /, for a static file of the same bytes and for its largest script, ${repeats} times each`);
+  session.say(`asking for / and for a static file of the same bytes, ${repeats} times each`);
   const rates = await interleave(
     {
       page: async () => (await load(home, bounds)).rate,
       twin: async () => (await load(twin, bounds)).rate,
-      script: async () => (await load(largest.url, bounds)).rate,
     },
     { repeats, warmups },
   );
@@ -67,7 +65,7 @@ export async function measurePage(session: Session, { repeats }: { repeats: numb
       ...once,
       budget: `at most ${scriptLimit} kB`,
       met: kB(scriptBytes) <= scriptLimit,
-      detail: `${scripts.length} files, the largest ${kB(largest.bytes).toFixed(0)} kB`,
+      detail: `${scripts.length} files`,
     },
     {
       name: "page throughput",
@@ -78,7 +76,7 @@ export async function measurePage(session: Session, { repeats }: { repeats: numb
       repeats,
       budget: `at least ${throughputLimit} x`,
       met: median(ratios) >= throughputLimit,
-      detail: `${median(rates.page).toFixed(0)}/s against ${median(rates.twin).toFixed(0)}/s; the largest script, ${kB(largest.bytes).toFixed(0)} kB: ${median(rates.script).toFixed(0)}/s, ${median(ratiosOf(rates.page, rates.script)).toFixed(2)} x`,
+      detail: `${median(rates.page).toFixed(0)}/s against ${median(rates.twin).toFixed(0)}/s`,
     },
   ];
 }
@@ -137,7 +135,7 @@ async function waitForBoard(home: URL): Promise<{ bytes: number; text: string }>
 }
 
 /** Every script that the page's HTML asks for: sources, and preloads of scripts. */
-async function fetchScripts(home: URL, html: string): Promise<{ url: URL; bytes: number }[]> {
+async function fetchScripts(home: URL, html: string): Promise<{ bytes: number }[]> {
   const sources = [...html.matchAll(/<(?:script|link)\b[^>]*>/g)].flatMap(([tag]) => {
     const source = /\b(?:src|href)="([^"]+)"/.exec(tag)?.[1];
     const wanted = tag.startsWith("<script") || /\bas="script"|\brel="modulepreload"/.test(tag);
@@ -146,8 +144,7 @@ async function fetchScripts(home: URL, html: string): Promise<{ url: URL; bytes:
   });
   const scripts = [];
   for (const source of new Set(sources)) {
-    const url = new URL(source, home);
-    scripts.push({ url, bytes: (await fetchGzipped(url)).bytes });
+    scripts.push({ bytes: (await fetchGzipped(new URL(source, home))).bytes });
   }
   return scripts;
 }

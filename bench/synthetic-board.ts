@@ -66,6 +66,11 @@ function refuseOtherDatabases(url: string): void {
   });
 }
 
+const taskNumber = (index: number) => String(index + 1).padStart(2, "0");
+
+/** A made-up task by its number, from 0. */
+export const syntheticTaskSlug = (index: number) => `synthetic-task-${taskNumber(index)}-of-a-usual-length`;
+
 /** A suite version whose tasks are made up, each with so many official tests and probes. */
 export function makePack(shape: {
   version: string;
@@ -78,13 +83,13 @@ export function makePack(shape: {
     const base = makeTestManifest();
     const [first] = base.tests;
     if (!first) throw new Error("a manifest has tests");
-    const number = String(index + 1).padStart(2, "0");
+    const number = taskNumber(index);
     return {
       ...base,
       suite: { ...base.suite, slug: syntheticSlug, version },
       task: {
         ...base.task,
-        slug: `synthetic-task-${number}-of-a-usual-length`,
+        slug: syntheticTaskSlug(index),
         title: `Synthetic task ${number}, with a title of a usual length`,
         category: pick(categories, index),
         type: pick(taskTypes, index),

@@ -1,7 +1,6 @@
 /*
  * Every page: the reader's choice of theme, before the first paint; the key that leads to the search; the button that
- * copies the address; and, on a page that has such, the scripts that come later. Without this script the page follows the
- * system, and what works by scripts is not shown.
+ * copies the address. Without this script the page follows the system, and what works by scripts is not shown.
  */
 (() => {
   const root = document.documentElement;
@@ -61,18 +60,6 @@
     event.preventDefault();
     field.focus();
     field.select();
-  });
-
-  // Scripts by which some part of the page works come after its first paint.
-  window.addEventListener("load", () => {
-    const list = document.getElementById("later-scripts");
-    const start = () => {
-      for (const src of JSON.parse(list.textContent))
-        document.head.append(Object.assign(document.createElement("script"), { src, async: true }));
-    };
-    if (!list) return;
-    if (window.requestIdleCallback) requestIdleCallback(start, { timeout: 1000 });
-    else setTimeout(start);
   });
 
   document.addEventListener("click", ({ target }) => {

@@ -97,7 +97,7 @@ export function VerifyButton({ gradingId, shown }: Props) {
       <button
         type="button"
         className="verify-button"
-        disabled={!ready}
+        data-later={ready ? undefined : "on"}
         onClick={() => void verify()}
         aria-disabled={state.step === "checking"}
         aria-describedby={statusId}

@@ -94,6 +94,8 @@ function Filter({ label, children }: { label: string; children: ReactNode }) {
 /** A choice among the words that some test has, each with its count; the word chosen stays, even where no test has it. */
 function WordFilter<T extends string>(props: {
   label: string;
+  /** Its key in the address. */
+  name: string;
   every: string;
   words: readonly T[];
   labels: Record<T, string>;
@@ -101,10 +103,11 @@ function WordFilter<T extends string>(props: {
   count: (word: T) => number;
   onChange: (value: T | null) => void;
 }) {
-  const { label, every, words, labels, value, count, onChange } = props;
+  const { label, name, every, words, labels, value, count, onChange } = props;
   return (
     <Filter label={label}>
       <select
+        name={name}
         autoComplete="off"
         value={value ?? ""}
         onChange={(event) => onChange(words.find((word) => word === event.target.value) ?? null)}
@@ -177,61 +180,63 @@ export function OutcomeExplorer({ rows }: { rows: readonly OutcomeRow[] }) {
 
   return (
     <>
-      <search className="outcome-filters" aria-label="Tests">
-        <fieldset disabled={!ready}>
-          <Filter label="Text">
-            <input
-              ref={search}
-              type="search"
-              autoComplete="off"
-              placeholder="name or requirement"
-              value={view.text}
-              onChange={(event) => change({ ...view, text: event.target.value })}
-            />
-          </Filter>
-          <WordFilter
-            label="Kind"
-            every="both kinds"
-            words={testKinds}
-            labels={testKindLabels}
-            value={view.kind}
-            count={(kind) => counted((row) => row.kind === kind)}
-            onChange={(kind) => change({ ...view, kind })}
+      <search className="outcome-filters" aria-label="Tests" data-later={ready ? undefined : "on"}>
+        <Filter label="Text">
+          <input
+            ref={search}
+            type="search"
+            name="text"
+            autoComplete="off"
+            placeholder="name or requirement"
+            value={view.text}
+            onChange={(event) => change({ ...view, text: event.target.value })}
           />
-          <WordFilter
-            label="Outcome"
-            every="any outcome"
-            words={worstFirst}
-            labels={statusLabels}
-            value={view.status}
-            count={(status) => counted((row) => row.status === status)}
-            onChange={(status) => change({ ...view, status })}
-          />
-          <WordFilter
-            label="Checks"
-            every="any property"
-            words={properties}
-            labels={propertyLabels}
-            value={view.property}
-            count={(property) => counted((row) => row.property === property)}
-            onChange={(property) => change({ ...view, property })}
-          />
-          <p className="shown" aria-live="polite">
-            {shownText(shown.length, rows.length)}
-          </p>
-          <button
-            type="button"
-            className="clear"
-            disabled={columnFilters.length === 0}
-            onClick={() => {
-              change({ ...defaultOutcomeView, sort: view.sort, direction: view.direction });
-              // This button goes away with what it cleared, and would take the focus with it.
-              search.current?.focus();
-            }}
-          >
-            Clear filters
-          </button>
-        </fieldset>
+        </Filter>
+        <WordFilter
+          label="Kind"
+          name="kind"
+          every="both kinds"
+          words={testKinds}
+          labels={testKindLabels}
+          value={view.kind}
+          count={(kind) => counted((row) => row.kind === kind)}
+          onChange={(kind) => change({ ...view, kind })}
+        />
+        <WordFilter
+          label="Outcome"
+          name="status"
+          every="any outcome"
+          words={worstFirst}
+          labels={statusLabels}
+          value={view.status}
+          count={(status) => counted((row) => row.status === status)}
+          onChange={(status) => change({ ...view, status })}
+        />
+        <WordFilter
+          label="Checks"
+          name="property"
+          every="any property"
+          words={properties}
+          labels={propertyLabels}
+          value={view.property}
+          count={(property) => counted((row) => row.property === property)}
+          onChange={(property) => change({ ...view, property })}
+        />
+        <p className="shown" aria-live="polite">
+          {shownText(shown.length, rows.length)}
+        </p>
+        <button
+          type="button"
+          className="clear"
+          disabled={columnFilters.length === 0}
+          onClick={() => {
+            change({ ...defaultOutcomeView, sort: view.sort, direction: view.direction });
+            // This button goes away with what it cleared, and would take the focus with it.
+            search.current?.focus();
+          }}
+        >
+          Clear filters
+        </button>
       </search>
       {testKinds.map((kind) => (
         <OutcomeTable

@@ -53,7 +53,11 @@ export function ChartDownload({ place, title, name }: Props) {
     <>
       {(["svg", "png"] as const).map((form) => (
         <li key={form} className="chart-download">
-          <button type="button" disabled={!ready} onClick={() => void download(form).catch(() => setFailed(true))}>
+          <button
+            type="button"
+            data-later={ready ? undefined : "on"}
+            onClick={() => void download(form).catch(() => setFailed(true))}
+          >
             Chart as {form.toUpperCase()}
           </button>
         </li>

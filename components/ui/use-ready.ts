@@ -2,7 +2,10 @@ import { useSyncExternalStore } from "react";
 
 const never = () => () => {};
 
-/** Whether this page's scripts have taken over: a control that works by them is disabled until then, and loses no click. */
+/**
+ * Whether the framework has taken over this page. A control that works by it carries `data-later` until then, so that
+ * `public/later.js` keeps what is done to it.
+ */
 export function useReady(): boolean {
   return useSyncExternalStore(
     never,

@@ -73,8 +73,8 @@ export function withoutFramework(html, inert) {
 }
 
 /**
- * The page with the framework's script files written as a list, which `public/site.js` starts once the page is painted:
- * it is there to be read first. What takes their place is data, which no policy needs to name.
+ * The page with the framework's script files written as a list, which `public/later.js` starts once a reader does
+ * anything: it is there to be read first. What takes their place is data, which no policy needs to name.
  *
  * @param {string} html
  * @returns {string}
@@ -89,5 +89,9 @@ export function withScriptsLater(html) {
   const list = JSON.stringify([...new Set(files)]).replaceAll("<", "\\u003c");
   return files.length === 0
     ? html
-    : without.replace(/<\/body>/, () => `<script type="application/json" id="later-scripts">${list}</script></body>`);
+    : without.replace(
+        /<\/body>/,
+        () =>
+          `<script type="application/json" id="later-scripts">${list}</script><script src="/later.js" async=""></script></body>`,
+      );
 }

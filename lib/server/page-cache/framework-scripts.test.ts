@@ -75,9 +75,12 @@ test("a page with an inline script of another form is left alone", () => {
 test("scripts that come later are listed once each, in their order, and none is left to start at once", () => {
   const page = withScriptsLater(document(row(4)));
   expect(page).toContain(
-    '<script type="application/json" id="later-scripts">["/_next/a.js","/_next/main.js"]</script></body>',
+    '<script type="application/json" id="later-scripts">["/_next/a.js","/_next/main.js"]</script><script src="/later.js" async=""></script></body>',
   );
-  expect(page.match(/<(?:script|link)\b[^>]*(?:src|href)="[^"]*\.js"[^>]*>/g)).toEqual(['<script src="/site.js">']);
+  expect(page.match(/<(?:script|link)\b[^>]*(?:src|href)="[^"]*\.js"[^>]*>/g)).toEqual([
+    '<script src="/site.js">',
+    '<script src="/later.js" async="">',
+  ]);
   expect(page).toContain(push(row(4)));
 });
 
