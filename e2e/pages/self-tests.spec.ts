@@ -7,7 +7,14 @@ test("failures lead to what agents test themselves: shares beside the published 
 }) => {
   const answer = selfTestsAnswerSchema.parse(await (await request.get("/api/v1/self-tests")).json());
   const csv = (await (await request.get("/api/v1/self-tests.csv")).text()).trim().split(/\r?\n/);
-  expect(csv).toHaveLength(1 + answer.entries.reduce((lines, { checks }) => lines + checks.length, 0));
+  expect(csv).toHaveLength(
+    1 +
+      answer.entries.reduce(
+        (lines, { checks, trajectories, commandChecks }) =>
+          lines + checks.length + (trajectories > 0 ? commandChecks.length : 0),
+        0,
+      ),
+  );
 
   await page.goto("/failures");
   await page.getByRole("link", { name: "What agents test themselves" }).click();

@@ -113,12 +113,14 @@ describe("shares of attempts", () => {
     expect(selfTestsLead({ rulesVersion: "9", kinds, entries, published: [] })).toContain(
       "Four come with a trajectory; by commands, a resource is checked in: memory 0, speed 2, traffic 0.",
     );
+    const lines = selfTestsCsv({ rulesVersion: "9", kinds, entries, published: [] }).trimEnd().split(/\r?\n/);
+    expect(lines).toHaveLength(1 + 2 * 7);
+    expect(lines.at(-3)).toMatch(/,interface,,6,4,,3,commands,resource\.speed,2,50,/);
   });
 
   it("are one line an entry, source and property as CSV", () => {
     const lines = selfTestsCsv(answer).trimEnd().split(/\r?\n/);
-    expect(lines).toHaveLength(1 + 3 * 2 * 7);
+    expect(lines).toHaveLength(1 + 3 * 7);
     expect(lines[4]).toMatch(/^alpha,model,"Synthetic, ""alpha""",,,interface,,5,4,9,3,patch,resource\.memory,1,25,/);
-    expect(lines[11]).toMatch(/^alpha,model,"Synthetic, ""alpha""",,,interface,,5,0,,0,commands,resource\.memory,0,,/);
   });
 });

@@ -126,7 +126,8 @@ function commandsLead({ trajectories, commandChecks }: Shares): string {
 
 /**
  * One line an entry, source and property: `patch` counts tests that the patch adds, over `read` attempts, `commands` what
- * the agent ran, over the attempts whose trajectory was read. `with_tests` counts attempts that add tests, or run them.
+ * the agent ran, over the attempts whose trajectory was read, if there is one. `with_tests` counts attempts that add
+ * tests, or run them.
  */
 export function selfTestsCsv({ entries, rulesVersion }: SelfTestsAnswer): string {
   return csvText([
@@ -181,7 +182,7 @@ export function selfTestsCsv({ entries, rulesVersion }: SelfTestsAnswer): string
       const { read, tests, withTests, checks, trajectories, withTestRuns, commandChecks } = counts;
       return [
         ...linesOf("patch", read, tests, withTests.attempts, checks),
-        ...linesOf("commands", trajectories, null, withTestRuns.attempts, commandChecks),
+        ...(trajectories > 0 ? linesOf("commands", trajectories, null, withTestRuns.attempts, commandChecks) : []),
       ];
     }),
   ]);
