@@ -352,7 +352,7 @@ export function BoardTable(props: Props) {
   const shown = shownColumns(props);
   return (
     <div className="board-frame">
-      <table {...role.table} className="board" aria-rowcount={(part?.total ?? rows.length) + 1}>
+      <table {...role.table} className="board ranking" aria-rowcount={(part?.total ?? rows.length) + 1}>
         <caption className="sr-only">{caption}</caption>
         <Head table={props} shown={shown} />
         <tbody {...role.rowgroup}>
