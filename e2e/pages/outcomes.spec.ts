@@ -54,6 +54,7 @@ test("text and property filter together, and hide everything where nothing match
   await filters(page)
     .getByLabel("Checks")
     .selectOption(property ?? "");
+  await expect(filters(page).getByText("the filters hide")).toBeVisible();
   const some = await testsShown(page).count();
   expect(some).toBeGreaterThan(0);
   const name = (await testsShown(page).first().getByRole("code").textContent()) ?? "";
