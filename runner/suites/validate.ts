@@ -28,7 +28,7 @@ const gradingSchema = z.object({
       durationMs: z.number().nullable(),
       /** Growth of a rank's peak resident memory during the test, in MiB, the largest over ranks. */
       peakMemoryMb: z.number().nullable(),
-      /** Of gold alone: what a test that did not pass said, on the rank that failed first. */
+      /** Of gold alone: what a test that did not pass said, on the rank that failed first, and its stack where it hung. */
       failure: z.string().optional(),
     }),
   ),
@@ -151,7 +151,10 @@ export function gateGradingOf(
 function failureOf({ rootRank, ranks }: Result["tests"][number]): string | undefined {
   const failed = ranks.filter(({ failure }) => failure !== null);
   const failure = (failed.find(({ rank }) => rank === rootRank) ?? failed[0])?.failure;
-  return failure == null ? undefined : `${failure.exceptionType}: ${failure.message}`.slice(0, 400);
+  if (failure == null) return undefined;
+  const said = failure.exceptionType === null ? failure.message : `${failure.exceptionType}: ${failure.message}`;
+  const stacks = (failure.evidence ?? []).filter(({ kind }) => kind === "stack-dump").map(({ excerpt }) => excerpt);
+  return [said.slice(0, 400), ...stacks.map((stack) => stack.slice(0, 3000))].join("\n");
 }
 
 /** Joins reports of shards of one task. Throws `validation.*` where they are not of the same thing. */

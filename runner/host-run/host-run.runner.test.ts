@@ -1,0 +1,95 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ensurePython } from "../grading/python-runtime";
+import { TinyGradings, tinyBase, tinyExecutor } from "../grading/testing/tiny-gradings";
+import { patchOf } from "../grading/testing/tiny-task";
+import { loadSigningKey } from "../signing-key";
+import type { LoadedTask } from "../suites/load";
+import { type HostRunStep, runOnHost } from "./host-run";
+
+const official = "tests/test_core.py::test_positive";
+const probe = "probes/test_value.py::test_value";
+const answering = (value: number): Promise<Uint8Array> =>
+  patchOf(tinyBase, { "lib/core.py": `def value():\n    return ${value}\n` });
+
+let tiny: TinyGradings;
+let task: LoadedTask;
+beforeAll(async () => {
+  tiny = await TinyGradings.create();
+  const loaded = await tiny.task({
+    tests: {
+      "tests/test_core.py": "from lib.core import value\n\n\ndef test_positive():\n    assert value() > 0\n",
+      [probe.slice(0, probe.indexOf("::"))]:
+        "from lib.core import value\n\n\ndef test_value():\n    assert value() == 1\n",
+    },
+    groups: [{ id: "official" }, { id: "probes" }],
+    ids: { [official]: { group: "official" }, [probe]: { group: "probes" } },
+  });
+  const file = async (name: string, value: number): Promise<string> => {
+    const path = join(tiny.scratch, name);
+    await writeFile(path, await answering(value));
+    return path;
+  };
+  task = {
+    ...loaded,
+    goldPath: await file("gold.patch", 1),
+    mutants: [{ number: 1, name: "another-value", absPath: await file("mutant.patch", 2) }],
+  };
+});
+afterAll(async () => {
+  await tiny.remove();
+});
+
+/** One call over the task; gives what it graded. */
+async function call(repeats: number, more: { steps?: HostRunStep[]; untilMs?: number } = {}) {
+  const graded: string[] = [];
+  const outcome = await runOnHost({
+    tasks: [task],
+    pythonOf: () => ensurePython(),
+    executor: tinyExecutor,
+    signer: await loadSigningKey(join(tiny.scratch, "key.pem")),
+    out: join(tiny.scratch, "out"),
+    repeats,
+    gpus: 0,
+    gpuParallel: 1,
+    gpuUuids: [],
+    untilRejected: false,
+    steps: new Set(more.steps ?? ["gate"]),
+    acquireGpus: () => Promise.reject(new Error("nothing asks for a GPU")),
+    parallel: 2,
+    overheadRounds: 0,
+    untilMs: more.untilMs ?? performance.now() + 300_000,
+    signal: new AbortController().signal,
+    say: (text) => {
+      const name = /(\S+ #\d+): completed/.exec(text)?.[1];
+      if (name !== undefined) graded.push(name);
+    },
+  });
+  return { ...outcome, graded: graded.sort((a, b) => a.localeCompare(b)) };
+}
+
+describe("a host run", { timeout: 120_000 }, () => {
+  it("makes each grading once, and goes on where one more is asked for or a reference patch is another", async () => {
+    expect((await call(1, { untilMs: 0 })).graded, "no time is left").toEqual([]);
+    const first = await call(1);
+    expect(first.graded).toEqual(["gold #1", "mutant-1 #1", "nop #1"]);
+    expect(first.complete, "the self-test was not made").toBe(false);
+    expect(first.rows[0]?.verdict).toMatchObject({ holds: true, admitted: false });
+    expect(first.run.calls.at(-1)).toMatchObject({ gradings: 3 });
+    expect((await call(1)).graded).toEqual([]);
+    expect((await call(2)).graded).toEqual(["gold #2"]);
+
+    await writeFile(task.mutants[0]?.absPath ?? "", await answering(1));
+    const changed = await call(2);
+    expect(changed.graded).toEqual(["mutant-1 #1"]);
+    expect(changed.rows[0]?.verdict.holds, "a mutant that is as good as gold").toBe(false);
+
+    await writeFile(task.goldPath, await answering(3));
+    const failing = await call(2);
+    expect(failing.graded).toEqual(["gold #1", "gold #2"]);
+    expect(failing.rows[0]?.verdict.rules.find(({ rule }) => rule.startsWith("gold"))?.found).toContain(
+      `${probe}: failed (AssertionError: assert 3 == 1)`,
+    );
+  });
+});
