@@ -40,8 +40,10 @@
     const entry = cells.find((cell) => cell.matches("td:has(a)")) ?? cells[0];
     if (entry) focusOf(entry).tabIndex = 0;
   }
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", prepare);
-  else prepare();
+  // In development the framework compares the table with its own first, and would find these attributes foreign.
+  const whenIdle = () => (window.requestIdleCallback ? requestIdleCallback(prepare) : setTimeout(prepare));
+  if (document.readyState === "complete") whenIdle();
+  else window.addEventListener("load", whenIdle);
 
   /** The line above the table, with the words that it says at rest. */
   function lineOf(target) {
