@@ -23,8 +23,10 @@ export const trajectoryLimits = {
   depth: 64,
 } as const;
 
-const count = z.int().nonnegative().nullish();
-const cost = z.number().nonnegative().nullish();
+/** Of a step: so small that what every step states still adds up to a whole number. */
+const count = z.int().nonnegative().max(1e10).nullish();
+const cost = z.number().nonnegative().max(1e9).nullish();
+const total = z.int().nonnegative().max(1e15).nullish();
 const name = printableSchema(200).min(1);
 
 /** Text, or since v1.6 parts of text and images; an image is named and never loaded. */
@@ -43,7 +45,10 @@ export type TrajectoryContent = z.infer<typeof contentSchema>;
 export const trajectoryStepSchema = z.object({
   step_id: z.int().positive(),
   /** ISO 8601; without an offset it is UTC. */
-  timestamp: z.iso.datetime({ offset: true, local: true }).nullish(),
+  timestamp: z.iso
+    .datetime({ offset: true, local: true })
+    .regex(/^(?:19[7-9]|[2-8]\d\d)\d-/, "expected a year from 1970 to 8999")
+    .nullish(),
   source: z.enum(["system", "user", "agent"]),
   model_name: z.string().max(200).nullish(),
   message: contentSchema,
@@ -76,9 +81,9 @@ export const trajectoryRootSchema = z.object({
   agent: z.object({ name, version: name, model_name: printableSchema(200).nullish() }),
   final_metrics: z
     .object({
-      total_prompt_tokens: count,
-      total_completion_tokens: count,
-      total_cached_tokens: count,
+      total_prompt_tokens: total,
+      total_completion_tokens: total,
+      total_cached_tokens: total,
       total_cost_usd: cost,
     })
     .nullish(),

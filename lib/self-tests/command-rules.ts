@@ -7,6 +7,10 @@ export interface ProgramRule {
   when: (args: readonly string[]) => boolean;
 }
 
+/** The module that `python -m` runs. */
+export const moduleOf = (args: readonly string[]): string =>
+  args.includes("-m") ? (args[args.indexOf("-m") + 1] ?? "") : "";
+
 const any = () => true;
 const has = (pattern: RegExp) => (args: readonly string[]) => args.some((arg) => pattern.test(arg));
 /** Programs that read a file and show it. */
@@ -19,7 +23,7 @@ export const programRules: readonly ProgramRule[] = [
   {
     property: "resource.speed",
     program: /^(?:python|python3|python3\.\d+)$/,
-    when: (args) => /^(?:timeit|cProfile|profile|pyinstrument)$/.test(args[args.indexOf("-m") + 1] ?? ""),
+    when: (args) => /^(?:timeit|cProfile|profile|pyinstrument)$/.test(moduleOf(args)),
   },
   {
     property: "resource.memory",
@@ -32,7 +36,7 @@ export const programRules: readonly ProgramRule[] = [
   {
     property: "resource.memory",
     program: /^(?:python|python3|python3\.\d+)$/,
-    when: (args) => /^(?:memory_profiler|memray|tracemalloc)$/.test(args[args.indexOf("-m") + 1] ?? ""),
+    when: (args) => /^(?:memory_profiler|memray|tracemalloc)$/.test(moduleOf(args)),
   },
   { property: "resource.memory", program: /^ps$/, when: has(/\b(?:rss|vsz)\b/) },
   {

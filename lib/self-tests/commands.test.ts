@@ -88,6 +88,7 @@ describe("a shell's text", () => {
       "$(".repeat(100_000),
       "a <<b\n".repeat(30_000),
       "{".repeat(200_000),
+      "for a in 1 2\nb $c\n".repeat(10_000),
     ])
       read(bash(text), bash(`python -c '${text}'`), bash(`python - <<'E'\nprint(f"${text}")\nE`));
     expect(performance.now() - started).toBeLessThan(20_000);

@@ -2,7 +2,7 @@ import type { TrajectoryStep } from "../contract/trajectory";
 import { type Property, properties } from "../contract/vocabulary";
 import { commandOf } from "../trajectory/shown-step";
 import { codeChecks } from "./code-checks";
-import { programRules } from "./command-rules";
+import { moduleOf, programRules } from "./command-rules";
 import { type SimpleCommand, simpleCommands } from "./shell-text";
 
 /** What the commands check that an agent ran. */
@@ -144,8 +144,7 @@ export class CommandReader {
     for (const rule of programRules) if (rule.program.test(program) && rule.when(args)) this.checked.add(rule.property);
     const shell = /^(?:bash|sh|zsh|dash)$/.test(program);
     const python = runsPython.test(program);
-    const module = args.includes("-m") ? args[args.indexOf("-m") + 1] : undefined;
-    let tests = runsTests.test(program) || (python && /^(?:pytest|unittest)$/.test(module ?? ""));
+    let tests = runsTests.test(program) || (python && /^(?:pytest|unittest)$/.test(moduleOf(args)));
     if (python || tests) this.runCode(command, args, python);
     else {
       const found = shell ? this.givenTo(command, args) : this.scripts.get(program);

@@ -6,12 +6,14 @@ export interface SimpleCommand {
   input: string | null;
   /** File that its output is written to. */
   writes: string | null;
-  /** Variables of the loops around it that take several values. */
+  /** Variables of the loops around it that take several values, of the innermost ones. */
   loops: string[];
 }
 
 /** Longer texts are read up to here. */
 const longestCommand = 200_000;
+/** Loops around a command that are looked at. */
+const nearestLoops = 8;
 
 interface Token {
   kind: "word" | "operator";
@@ -134,7 +136,7 @@ export function simpleCommands(source: string): SimpleCommand[] {
       const several = settings.length > 1 || settings.some((value) => /^\{.*\}$|^\$\(seq\b/.test(value));
       loops.push({ variable: several && /^[A-Za-z_]\w{0,80}$/.test(variable) ? variable : null });
     } else if (words.length > 0 || current.input !== null)
-      found.push({ ...current, loops: loops.flatMap((loop) => loop.variable ?? []) });
+      found.push({ ...current, loops: loops.slice(-nearestLoops).flatMap((loop) => loop.variable ?? []) });
     current = { words: [], input: null, writes: null, loops: [] };
     redirect = null;
   };

@@ -87,11 +87,11 @@ export async function* readTrajectory(
       yield { step, raw };
     }
   }
-  const { rest, steps } = splitter.end();
+  const { rest, steps, lists } = splitter.end();
   const document = parse(rest, where);
   const root = conform(trajectoryRootSchema, document, where, "the document does not have the form of ATIF");
   const { steps: places, ...others } = document as { steps?: unknown } & Record<string, unknown>;
-  if (!Array.isArray(places) || places.length !== steps)
+  if (!Array.isArray(places) || places.length !== steps || lists !== 1)
     throw refuse(
       "trajectory.form",
       `${where}#steps`,
@@ -101,6 +101,12 @@ export async function* readTrajectory(
   if (steps === 0)
     throw refuse("trajectory.form", `${where}#steps`, "there is no step", "a trajectory has at least one step");
   return { facts: run.facts(root), root: others };
+}
+
+/** Ends a reading before its end, and with it the stream under it; after the end it does nothing. */
+export async function closeReader(reader: AsyncGenerator<ReadStep, ReadEnd>): Promise<void> {
+  // What a generator returns when it is ended is never looked at.
+  await reader.return(undefined as never);
 }
 
 type Figure = (typeof trajectoryFigures)[number];
@@ -163,7 +169,7 @@ class RunFacts {
     const summed = (figure: Figure) => {
       const sum = this.stated.has(figure) ? this.sums[figure] : null;
       // Ten cents a turn add up to dollars, not to 0.6000000000000003.
-      return sum === null ? null : Number(sum.toPrecision(12));
+      return sum === null || figure !== "costUsd" ? sum : Number(sum.toPrecision(12));
     };
     const differs = (figure: Figure) => {
       const [total, sum] = [totals[figure], summed(figure)];

@@ -1,5 +1,6 @@
-import type { ReadEnd, ReadStep } from "./read-trajectory";
+import { closeReader, type ReadEnd, type ReadStep } from "./read-trajectory";
 
+/** Each takes time in proportion to the text, whatever stands in it: texts are long, and strangers'. */
 const tokenPatterns = [
   /\bgh[pousr]_[A-Za-z0-9]{30,}\b/g,
   /\bgithub_pat_[A-Za-z0-9_]{40,}\b/g,
@@ -7,8 +8,8 @@ const tokenPatterns = [
   /\bhf_[A-Za-z0-9]{30,}\b/g,
   /\bAKIA[0-9A-Z]{16}\b/g,
   /\bxox[abprs]-[A-Za-z0-9-]{10,}\b/g,
-  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\b/g,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g,
+  /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\b/g,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*?-----END [A-Z ]*PRIVATE KEY-----/g,
 ];
 
 /** A text without what looks like a token or a private key, by the forms that services give them. */
@@ -18,18 +19,21 @@ export function redactTokens(text: string): string {
   return result;
 }
 
-/** Values that name a thing or choose among words; everything else may be text. */
+/** Values of the format that name a thing or choose among words; everything else may be text. */
 const plainKeys = new Set(["schema_version", "source", "type", "timestamp", "tool_call_id", "source_call_id"]);
+/** What agents and tools put in by keys of their own. */
+const foreignKeys = new Set(["arguments", "extra"]);
 
 /** A document's copy whose texts went through `redact`, at any depth. Keys stay. */
 export function redactDocument(document: unknown, redact: (text: string) => string): unknown {
-  const copy = (value: unknown, key: string): unknown => {
-    if (typeof value === "string") return plainKeys.has(key) ? value : redact(value);
-    if (Array.isArray(value)) return value.map((entry) => copy(entry, key));
+  const copy = (value: unknown, key: string, foreign: boolean): unknown => {
+    if (typeof value === "string") return plainKeys.has(key) && !foreign ? value : redact(value);
+    if (Array.isArray(value)) return value.map((entry) => copy(entry, key, foreign));
     if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, copy(entry, name)]));
+    const within = foreign || foreignKeys.has(key);
+    return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, copy(entry, name, within)]));
   };
-  return copy(document, "");
+  return copy(document, "", false);
 }
 
 /** A trajectory's text again, one step a line, with every text redacted. Returns what the trajectory says of its run. */
@@ -38,14 +42,18 @@ export async function* redactedTrajectory(
   redact: (text: string) => string,
 ): AsyncGenerator<string, ReadEnd> {
   let separator = '{"steps":[\n';
-  for (;;) {
-    const next = await steps.next();
-    if (next.done) {
-      const root = JSON.stringify(redactDocument(next.value.root, redact));
-      yield `\n],\n${root.slice(1)}\n`;
-      return next.value;
+  try {
+    for (;;) {
+      const next = await steps.next();
+      if (next.done) {
+        const root = JSON.stringify(redactDocument(next.value.root, redact));
+        yield `\n],\n${root.slice(1)}\n`;
+        return next.value;
+      }
+      yield `${separator}${JSON.stringify(redactDocument(next.value.raw, redact))}`;
+      separator = ",\n";
     }
-    yield `${separator}${JSON.stringify(redactDocument(next.value.raw, redact))}`;
-    separator = ",\n";
+  } finally {
+    await closeReader(steps);
   }
 }

@@ -36,6 +36,12 @@ function textOf(content: TrajectoryContent | null | undefined): string {
   return content.map((part) => (part.type === "text" ? part.text : `[image: ${part.source.path}]`)).join("\n");
 }
 
+/** Arguments that are no command, over several lines where that is a text to read and not one to fill memory with. */
+function argumentsText(args: Record<string, unknown>): string {
+  const line = JSON.stringify(args);
+  return line.length > 4 * textChars ? line : JSON.stringify(args, null, 1);
+}
+
 /** A step as pages show it. Long texts are cut, between characters, and say how long they are. */
 export function shownStep(step: TrajectoryStep): ShownStep {
   let left = stepChars;
@@ -50,12 +56,11 @@ export function shownStep(step: TrajectoryStep): ShownStep {
   const results = step.observation?.results ?? [];
   const owners = new Set(calls.map((call) => call.tool_call_id));
   let leftOut = Math.max(0, calls.length - shownCalls);
-  const few = (texts: readonly string[]) => {
-    leftOut += Math.max(0, texts.length - shownResults);
-    return texts.slice(0, shownResults).map(excerpt);
+  const resultsOf = (belongs: (id: string | null | undefined) => boolean) => {
+    const own = results.filter((result) => belongs(result.source_call_id));
+    leftOut += Math.max(0, own.length - shownResults);
+    return own.slice(0, shownResults).map((result) => excerpt(textOf(result.content)));
   };
-  const textsOf = (belongs: (id: string | null | undefined) => boolean) =>
-    results.filter((result) => belongs(result.source_call_id)).map((result) => textOf(result.content));
   return {
     number: step.step_id,
     source: step.source,
@@ -64,10 +69,10 @@ export function shownStep(step: TrajectoryStep): ShownStep {
     reasoning: step.reasoning_content ? excerpt(step.reasoning_content) : null,
     calls: calls.slice(0, shownCalls).map((call) => ({
       tool: call.function_name,
-      arguments: excerpt(commandOf(call) ?? JSON.stringify(call.arguments, null, 1)),
-      results: few(textsOf((id) => id === call.tool_call_id)),
+      arguments: excerpt(commandOf(call) ?? argumentsText(call.arguments)),
+      results: resultsOf((id) => id === call.tool_call_id),
     })),
-    results: few(textsOf((id) => id === null || id === undefined || !owners.has(id))),
+    results: resultsOf((id) => id === null || id === undefined || !owners.has(id)),
     leftOut,
     copied: step.is_copied_context === true,
   };

@@ -34,6 +34,7 @@ export class StepSplitter {
   private stepBytes = 0;
   private bytes = 0;
   private steps = 0;
+  private lists = 0;
   private depth = 0;
   private state: "string" | "between" = "between";
   /** Bytes of the next piece that an escape still covers. */
@@ -72,7 +73,10 @@ export class StepSplitter {
           this.keepRest(chunk.subarray(from, at));
           from = at;
           this.step = [];
-        } else if (this.depth === 1 && byte === openBracket && this.key === "steps") this.list = "steps";
+        } else if (this.depth === 1 && byte === openBracket && this.key === "steps") {
+          this.list = "steps";
+          this.lists += 1;
+        }
         this.depth += 1;
         if (this.depth > trajectoryLimits.depth) throw this.tooDeep();
       } else if (byte === closeBrace || byte === closeBracket) {
@@ -94,10 +98,13 @@ export class StepSplitter {
     return ready;
   }
 
-  /** The rest, with `0` for each step, and how many there were. A step that never ends stands in it as it came. */
-  end(): { rest: Uint8Array; steps: number } {
+  /**
+   * The rest, with `0` for each step, how many there were, and how many arrays `steps` they stood in. A step that never
+   * ends stands in the rest as it came.
+   */
+  end(): { rest: Uint8Array; steps: number; lists: number } {
     for (const part of this.step ?? []) this.keepRest(part);
-    return { rest: join(this.rest), steps: this.steps };
+    return { rest: join(this.rest), steps: this.steps, lists: this.lists };
   }
 
   private skipString(chunk: Uint8Array, start: number): number {
@@ -116,7 +123,7 @@ export class StepSplitter {
       at = end < 0 ? chunk.length : end + 1;
       break;
     }
-    if (this.depth === 1) this.word.push(chunk.slice(start, Math.min(at, chunk.length)));
+    if (this.depth === 1) this.word.push(copyOf(chunk.subarray(start, at)));
     return at;
   }
 
@@ -129,7 +136,7 @@ export class StepSplitter {
         `what stands beside the steps has more than ${rootBytes} bytes`,
         `everything but the steps has at most ${rootBytes} bytes`,
       );
-    if (part.length > 0) this.rest.push(part.slice());
+    if (part.length > 0) this.rest.push(copyOf(part));
   }
 
   private keepStep(part: Uint8Array): void {
@@ -141,7 +148,7 @@ export class StepSplitter {
         `the step has more than ${stepBytes} bytes`,
         `a step has at most ${stepBytes} bytes`,
       );
-    this.step?.push(part.slice());
+    this.step?.push(copyOf(part));
   }
 
   private endStep(): void {
@@ -168,6 +175,9 @@ export class StepSplitter {
 }
 
 const zero = new Uint8Array([0x30]);
+
+/** Bytes of their own: a `slice` of what a file's stream gives is a view, by which a comma keeps 64 KiB in memory. */
+const copyOf = (part: Uint8Array): Uint8Array => new Uint8Array(part);
 
 function join(parts: readonly Uint8Array[]): Uint8Array {
   if (parts.length === 1) return parts[0] as Uint8Array;

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { InfraDevError } from "../contract/errors";
 import { shownStepSchema, trajectoryFactsSchema, trajectoryLimits } from "../contract/trajectory";
 import { type ReadEnd, readTrajectory } from "./read-trajectory";
-import { redactedTrajectory, redactTokens } from "./redact";
+import { redactDocument, redactedTrajectory, redactTokens } from "./redact";
 import { commandOf, shownStep } from "./shown-step";
+import { StepSplitter } from "./step-splitter";
 import { inPieces, syntheticTrajectory } from "./testing";
 
 async function read(text: string, size?: number) {
@@ -110,8 +111,17 @@ describe("a trajectory", () => {
     expect((await refusal(documentWith({ steps: [] }))).message).toContain("no step");
     expect((await refusal(documentWith({ steps: "none" }))).where).toBe("run.json#steps");
     expect((await refusal(documentWith({ steps: [0] }))).where).toBe("run.json#steps");
-    const twice = documentWith({}).replace(/\}$/, ',"steps":[]}');
-    expect((await refusal(twice)).where).toBe("run.json#steps");
+    for (const again of ["[]", "[0,0,0]"]) {
+      const twice = documentWith({}).replace(/\}$/, `,"steps":${again}}`);
+      expect((await refusal(twice)).where).toBe("run.json#steps");
+    }
+    for (const wrong of [
+      { timestamp: "0000-01-01T00:00:00Z" },
+      { timestamp: "9999-12-31T23:59:59-12:00" },
+      { metrics: { prompt_tokens: 9e15 } },
+      { metrics: { cost_usd: 1e300 } },
+    ])
+      expect((await refusal(stepsOf(wrong))).code).toBe("trajectory.form");
     expect(await refusal(documentWith({}).replace('"user"', '"user",}'))).toMatchObject({
       code: "trajectory.json",
       where: "run.json#steps.0",
@@ -136,6 +146,19 @@ describe("a trajectory", () => {
     };
     expect(await codeOf('{"notes":"')).toContain("beside the steps");
     expect(await codeOf('{"steps":[{"message":"')).toContain("the step has more than");
+  });
+
+  it("holds none of the memory that its bytes arrive in", () => {
+    const splitter = new StepSplitter("run.json");
+    const arrive = (text: string) => {
+      const memory = Buffer.from(text);
+      const steps = splitter.push(memory);
+      memory.fill("x");
+      return steps;
+    };
+    const steps = [...arrive('{"a":1,"steps":[{"b"'), ...arrive(":2},"), ...arrive('{"c":3}]}')];
+    expect(steps.map((step) => Buffer.from(step).toString())).toEqual(['{"b":2}', '{"c":3}']);
+    expect(Buffer.from(splitter.end().rest).toString()).toBe('{"a":1,"steps":[0,0]}');
   });
 
   it("or any other text is read or refused, and nothing else is thrown", async () => {
@@ -193,9 +216,9 @@ describe("a trajectory", () => {
   });
 });
 
-describe("what is taken out", () => {
-  const key = `sk-${"a1".repeat(20)}`;
+const key = `sk-${"a1".repeat(20)}`;
 
+describe("what is taken out", () => {
   it("are tokens in any text, at any depth, and nothing that names or counts", async () => {
     const text = documentWith({ notes: `key ${key}` }).replace("release pool.py", `${key} \\" pool.py`);
     const reader = redactedTrajectory(readTrajectory(inPieces(text), "run.json"), redactTokens);
@@ -211,6 +234,39 @@ describe("what is taken out", () => {
     expect(again.facts).toEqual(end.facts);
     expect(made.trimEnd().split("\n")).toHaveLength(3 + 3);
     expect(made.match(/\[redacted: token\]/g)).toHaveLength(2);
+  });
+});
+
+describe("what looks like a secret", () => {
+  const long = 400_000;
+  it.each([
+    ["web tokens that go on", "eyJ-".repeat(long)],
+    ["keys that never end", "-----BEGIN PRIVATE KEY-----".repeat(long / 20)],
+    ["dashes", "-".repeat(long)],
+    ["tokens in a row", "sk-".repeat(long)],
+  ])("is looked for in time, among %s", (_, text) => {
+    const started = performance.now();
+    redactTokens(text);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it("is taken out where it stands", () => {
+    const jwt = `eyJ${"a".repeat(20)}.eyJ${"b".repeat(20)}.${"c".repeat(20)}`;
+    const pem = `-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES-128-CBC,00\n\n${"QUJD\n".repeat(4)}-----END RSA PRIVATE KEY-----`;
+    expect(redactTokens(`Bearer ${jwt}, "${jwt}"\n${pem}`)).toBe(
+      'Bearer [redacted: token], "[redacted: token]"\n[redacted: token]',
+    );
+    const call = { tool_call_id: key, function_name: "write", arguments: { source: key, deep: [{ type: key }] } };
+    expect(redactDocument({ source: key, tool_calls: [call] }, redactTokens)).toEqual({
+      source: key,
+      tool_calls: [
+        {
+          tool_call_id: key,
+          function_name: "write",
+          arguments: { source: "[redacted: token]", deep: [{ type: "[redacted: token]" }] },
+        },
+      ],
+    });
   });
 });
 
@@ -257,6 +313,9 @@ describe("a step as it is shown", () => {
     expect(shown.message.chars).toBe(200_001);
     expect(shown.message.text).toHaveLength(3999);
     expect(shown.leftOut).toBe(30 + 492);
+    const args = { deep: Array.from({ length: 100_000 }, () => [0]) };
+    const [wide] = step({ tool_calls: [call("a", "edit", args)] }).calls;
+    expect(wide?.arguments.chars).toBe(JSON.stringify(args).length);
   });
 
   it("knows a shell's command under the names that agents give it, and no other tool's", () => {
