@@ -86,6 +86,18 @@ describe("a trajectory in a self-made bundle", () => {
     expect(row?.["n"]).toBe(3);
   });
 
+  it("is one, whichever of two that come at once is first", async () => {
+    const { submissionId } = await sendSelfMade(server, signer);
+    const both = await Promise.allSettled(
+      ["one", "other"].map((notes) => withTrajectory(syntheticTrajectory({ notes }))),
+    );
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const refused = both.find((each) => each.status === "rejected");
+    expect(refused?.reason).toMatchObject({ code: "trajectory.differs" });
+    const { id } = await attemptOf(submissionId);
+    expect((await requireTrajectory(server, id as string)).trajectory.steps).toBe(3);
+  });
+
   it("that is none, or holds what looks like a secret, is refused with its place, and nothing is kept", async () => {
     expect(await codeOf(withTrajectory("{"))).toBe("trajectory.json");
     expect(await codeOf(withTrajectory({ ...syntheticTrajectory(), schema_version: "2" }))).toBe("trajectory.form");
@@ -114,13 +126,18 @@ it("a folder of patches brings trajectories, without tokens; figures stand on th
       patchesDir: folder,
       candidateFile,
       organization: { slug: "vendor", name: "Vendor" },
-      ifAbsent: false,
+      ifAbsent: true,
     });
   await writeFile(join(folder, "other.trajectory.json"), "{}");
   expect(await codeOf(submit())).toBe("submission.trajectory-alone");
   await rm(join(folder, "other.trajectory.json"));
 
   const { id: submissionId } = await submit();
+  await server.database.sql`delete from attempt_trajectory`;
+  expect(await submit(), "a submission that stands already gets what it has not").toMatchObject({
+    id: submissionId,
+    created: false,
+  });
   const { id } = await attemptOf(submissionId);
   const { trajectory } = await requireTrajectory(server, id as string);
   expect((await server.blobs.readAll(trajectory.sha256, 1 << 20)).toString("utf8")).not.toContain(token);

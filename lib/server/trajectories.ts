@@ -13,7 +13,7 @@ import { uuidSchema } from "@/lib/contract/scalars";
 import { type ShownStep, shownStepSchema, type TrajectoryFacts } from "@/lib/contract/trajectory";
 import { type CommandChecks, CommandReader } from "@/lib/self-tests/commands";
 import { selfTestRulesVersion } from "@/lib/self-tests/rules";
-import { type ReadEnd, type ReadStep, readTrajectory } from "@/lib/trajectory/read-trajectory";
+import { closeReader, type ReadEnd, type ReadStep, readTrajectory } from "@/lib/trajectory/read-trajectory";
 import { redactDocument, redactedTrajectory, redactTokens } from "@/lib/trajectory/redact";
 import { shownStep } from "@/lib/trajectory/shown-step";
 import type { ServerContext } from "./context";
@@ -48,17 +48,21 @@ export async function takeTrajectory(
   let end: ReadEnd | null = null;
   async function* lines() {
     const reader = readTrajectory(await blobs.read(sha256), where);
-    for (;;) {
-      const next = await reader.next();
-      if (next.done) {
-        refuseSecrets(next.value.root, where);
-        end = next.value;
-        return;
+    try {
+      for (;;) {
+        const next = await reader.next();
+        if (next.done) {
+          refuseSecrets(next.value.root, where);
+          end = next.value;
+          return;
+        }
+        const { step, raw } = next.value;
+        refuseSecrets(raw, `${where}#steps.${step.step_id - 1}`);
+        commands.add(step);
+        yield `${JSON.stringify(shownStep(step))}\n`;
       }
-      const { step, raw } = next.value;
-      refuseSecrets(raw, `${where}#steps.${step.step_id - 1}`);
-      commands.add(step);
-      yield `${JSON.stringify(shownStep(step))}\n`;
+    } finally {
+      await closeReader(reader);
     }
   }
   const steps = await adoptText({ blobs, dataDir }, lines());

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type EntryConfiguration, recordEntry } from "@/db/queries/entries";
 import { recordOrganization } from "@/db/queries/organizations";
-import { cancelJobs, enqueueAttempts } from "@/db/queries/queue";
+import { cancelJobs, enqueueAttempts, type SqlRunner } from "@/db/queries/queue";
 import {
   findNewestSubmission,
   invalidateGrading,
@@ -82,8 +82,8 @@ export async function createReferenceSubmissions(
 const trajectorySuffix = ".trajectory.json";
 
 /**
- * Submits a folder of patches, `<task>.diff` each, with `<task>.trajectory.json` beside those whose run is told, made by the model and
- * agent that a candidate document names.
+ * Submits a folder of patches, `<task>.diff` each, with `<task>.trajectory.json` beside those whose run is told, made by
+ * the model and agent that a candidate document names.
  */
 export async function createPatchSubmission(
   context: ServerContext,
@@ -174,7 +174,7 @@ async function createSubmission(
   const taskIds = new Map((await listTasks(db, params.suiteId)).map((task) => [task.slug, task.id]));
   const attempts: { task: string; label: string | null; taskId: number; patchSha256: string; patchBytes: number }[] =
     [];
-  const trajectories = new Map<number, TakenTrajectory>();
+  const trajectories = new Map<string, TakenTrajectory>();
   for (const { task, label, patch, trajectory } of params.attempts) {
     const taskId = taskIds.get(task);
     if (taskId === undefined) {
@@ -188,8 +188,14 @@ async function createSubmission(
     }
     const blob = await context.blobs.put(patch);
     attempts.push({ task, taskId, label, patchSha256: blob.sha256, patchBytes: blob.bytes });
-    if (trajectory !== undefined) trajectories.set(taskId, await storeTrajectory(context, trajectory));
+    if (trajectory !== undefined) trajectories.set(task, await storeTrajectory(context, trajectory));
   }
+  const keepTrajectories = (of: readonly { id: string; task: string }[]) => async (tx: SqlRunner) => {
+    for (const { id, task } of of) {
+      const taken = trajectories.get(task);
+      if (taken) await keepTrajectory(tx, id, taken);
+    }
+  };
   const entryId = await recordEntry(db, params.configuration);
   const name = params.configuration.model;
   if (params.ifAbsent) {
@@ -200,9 +206,10 @@ async function createSubmission(
         known.attempts.some((other) => other.task === attempt.task && other.patchSha256 === attempt.patchSha256),
       );
     if (known && same) {
-      // A submission that was cut off before its jobs were queued gets them now.
+      // A submission that was cut off before its jobs were queued gets them now, and trajectories that it has not.
       const neverQueued = known.attempts.filter((attempt) => attempt.jobs === 0).map((attempt) => attempt.id);
-      return { id: known.id, name, created: false, queued: await enqueue(context, known.id, neverQueued) };
+      const queued = await enqueue(context, known.id, neverQueued, { first: keepTrajectories(known.attempts) });
+      return { id: known.id, name, created: false, queued };
     }
   }
   const organizationId = await recordOrganization(db, params.organization);
@@ -214,16 +221,12 @@ async function createSubmission(
       attempts: attempts.map(({ task: _task, ...attempt }) => attempt),
     }),
   );
-  await context.database.sql.begin(async (tx) => {
-    for (const { id, taskId } of made.attempts) {
-      const taken = trajectories.get(taskId);
-      if (taken) await keepTrajectory(tx, id, taken);
-    }
-  });
+  const taskOf = new Map(attempts.map(({ task, taskId }) => [taskId, task]));
   const queued = await enqueue(
     context,
     made.id,
     made.attempts.map((attempt) => attempt.id),
+    { first: keepTrajectories(made.attempts.map(({ id, taskId }) => ({ id, task: taskOf.get(taskId) ?? "" }))) },
   );
   return { id: made.id, name, created: true, queued };
 }
@@ -232,14 +235,15 @@ async function enqueue(
   context: ServerContext,
   submissionId: string,
   attemptIds: readonly string[],
-  record?: (tx: Parameters<typeof enqueueAttempts>[0]) => Promise<void>,
+  more: { first?: (tx: SqlRunner) => Promise<void>; last?: (tx: SqlRunner) => Promise<void> },
 ): Promise<number> {
   return context.database.sql.begin(async (tx) => {
+    await more.first?.(tx);
     const queued = await enqueueAttempts(tx, { attemptIds, priority: 0 });
     await recomputeSubmission(tx, submissionId);
     await announceTags(tx, [...(await submissionTags(tx, submissionId)), cacheTags.suites]);
     if (queued > 0) await announceJobs(tx);
-    await record?.(tx);
+    await more.last?.(tx);
     return queued;
   });
 }
@@ -253,8 +257,10 @@ export async function regrade(
     ? await listAttemptIds(context.database.sql, params)
     : null;
   if (!ids || ids.length === 0) throw unknown("submission", params.submissionId, ids && params.task);
-  return enqueue(context, params.submissionId, ids, async (tx) => {
-    await appendToLog(tx, event("regrade", params.submissionId, params.reason), null);
+  return enqueue(context, params.submissionId, ids, {
+    last: async (tx) => {
+      await appendToLog(tx, event("regrade", params.submissionId, params.reason), null);
+    },
   });
 }
 
