@@ -34,9 +34,11 @@
   ])
     document.addEventListener(sign, () => whenLoaded(start), { once: true, passive: true, capture: true });
 
+  const pressed = new WeakSet();
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("button[data-later]");
-    if (!button) return;
+    if (!button || pressed.has(button)) return;
+    pressed.add(button);
     const taken = new MutationObserver(() => {
       taken.disconnect();
       button.click();

@@ -41,6 +41,13 @@
     if (event.key === "search-key") searchKey = event.newValue !== "off";
     show();
   });
+  // A page that the browser kept, shown again by its back button: the choice may be another since.
+  window.addEventListener("pageshow", ({ persisted }) => {
+    if (!persisted) return;
+    applyTheme(read("theme"));
+    searchKey = read("search-key") !== "off";
+    show();
+  });
   document.addEventListener("change", ({ target }) => {
     if (target?.id === "theme") {
       applyTheme(target.value);

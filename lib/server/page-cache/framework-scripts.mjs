@@ -56,15 +56,12 @@ const marker = /<!--[ $&/!?A-Za-z]*-->/g;
  * @returns {string | null}
  */
 export function withoutFramework(html, inert) {
-  let found = false;
-  for (const [, text] of html.matchAll(inlineScript)) {
-    if (!isFrameworkScript(text)) return null;
-    for (const [, id] of text.matchAll(reference)) {
-      if (!inert.has(id)) return null;
-      found = true;
-    }
-  }
-  if (!found) return null;
+  const scripts = [...html.matchAll(inlineScript)].map(([, text]) => text);
+  if (!scripts.every(isFrameworkScript)) return null;
+  // A row may begin in one push and end in another.
+  const data = scripts.map((text) => text.replace(/^self\.__next_f\.push\(\[1,"|"\]\);?$/g, "")).join("");
+  const ids = [...data.matchAll(reference)].map(([, id]) => id);
+  if (ids.length === 0 || !ids.every((id) => inert.has(id))) return null;
   return html
     .replaceAll(scriptFile, "")
     .replaceAll(scriptPreload, "")

@@ -67,6 +67,16 @@ test.each([
   expect(withoutFramework(document(rows), inertComponents(dir))).toBeNull();
 });
 
+test("a component is known whose row goes on in another push", () => {
+  for (const length of [1, 2, 3, 4, 5, 6]) {
+    const [whole, meta] = [row(4), '<meta name="between"/>'];
+    const page = document(row(1), whole.slice(0, length), whole.slice(length));
+    expect(
+      withoutFramework(page.replaceAll("</script><script>self", `</script>${meta}<script>self`), inertComponents(dir)),
+    ).toBeNull();
+  }
+});
+
 test("a page with an inline script of another form is left alone", () => {
   const page = document(row(1)).replace("</body>", "<script>alert(1)</script></body>");
   expect(withoutFramework(page, inertComponents(dir))).toBeNull();
