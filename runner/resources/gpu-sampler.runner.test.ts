@@ -78,6 +78,20 @@ describe.runIf(compiler !== undefined && existsSync(python))("the GPU sampler on
     });
   });
 
+  it("gives what was asked for, whatever lies in between unread", async () => {
+    await nvml.answer({ uuid: "GPU-a", usedMib: 1, sentKib: 7, receivedKib: 9 });
+    const running = await started(["GPU-a"]);
+    const readings: (number | null | undefined)[] = [];
+    for (let time = 0; time < 5; time += 1) {
+      await sleep(gpuSampleEveryMs / 2);
+      // Rounds are written while nothing is read here.
+      for (const endMs = performance.now() + 1.2 * gpuSampleEveryMs; performance.now() < endMs; );
+      await running.fresh();
+      readings.push(running.lastBefore(0, performance.now())?.nvlinkSentKib);
+    }
+    expect(readings).toEqual([7, 7, 7, 7, 7]);
+  });
+
   it("adds up the links where the driver has no sum of them", async () => {
     await nvml.answer({ uuid: "GPU-links", usedMib: 1, sentKib: 70, receivedKib: 90 });
     const running = await started(["GPU-links"]);

@@ -84,7 +84,9 @@ export class GpuSampler {
   private readonly env: Readonly<Record<string, string>>;
   private readonly originUs = clockOriginUs();
   private child: ChildProcess | null = null;
-  private waiters: (() => void)[] = [];
+  private waiters: { fromMs: number; wake: () => void }[] = [];
+  /** When the first GPU of the newest round was read. */
+  private roundMs = 0;
   private restarts = 0;
   private closed: boolean = false;
 
@@ -109,7 +111,7 @@ export class GpuSampler {
       return;
     }
     this.launch();
-    await this.next(startWithinMs);
+    await this.next(Number.NEGATIVE_INFINITY, startWithinMs);
     if (this.absent === null && this.samples.every(({ length }) => length === 0)) {
       this.absent = "the sampler gave no sample in time";
     }
@@ -124,7 +126,8 @@ export class GpuSampler {
   /** Takes a sample now and waits for it, two seconds at most. */
   async fresh(): Promise<void> {
     if (this.child === null || this.lost.size === this.uuids.length) return;
-    const waited = this.next(freshWithinMs);
+    // A round of the period may be on its way here, without what is read only when asked.
+    const waited = this.next(performance.now(), freshWithinMs);
     this.poke();
     await waited;
   }
@@ -205,20 +208,23 @@ export class GpuSampler {
     if (kept === undefined) return;
     if (kept.length >= maxSamples) kept.shift();
     kept.push(read.sample);
-    const later = [...this.uuids.keys()].some((gpu) => gpu > read.gpu && !this.lost.has(gpu));
-    if (!later) this.wake();
+    const round = [...this.uuids.keys()].filter((gpu) => !this.lost.has(gpu));
+    if (read.gpu === round[0]) this.roundMs = read.sample.atMs;
+    if (read.gpu === round.at(-1)) this.wake(this.roundMs);
   }
 
-  private wake(): void {
-    const { waiters } = this;
-    this.waiters = [];
-    for (const wake of waiters) wake();
+  /** Wakes who waits for a round that began at `roundMs`; everybody where nothing more may come. */
+  private wake(roundMs: number = Number.POSITIVE_INFINITY): void {
+    const woken = this.waiters.filter(({ fromMs }) => fromMs <= roundMs);
+    this.waiters = this.waiters.filter(({ fromMs }) => fromMs > roundMs);
+    for (const { wake } of woken) wake();
   }
 
-  private async next(limitMs: number): Promise<void> {
+  /** Waits for a round of samples that begins at `fromMs` or later. */
+  private async next(fromMs: number, limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
-      this.waiters.push(resolve);
+      this.waiters.push({ fromMs, wake: resolve });
       timer = setTimeout(resolve, limitMs);
     });
     clearTimeout(timer);

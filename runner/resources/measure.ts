@@ -125,7 +125,7 @@ export function measureLaunch(input: MeasureInput): LaunchMeasures {
     network: observed.network,
     nccl: ncclOf(observed.profiles, notes),
     transportBytes: observed.networkTotal?.bytes ?? null,
-    nvlinkBytes: sumOf(gpus.map(({ samples }, at) => sentBetween(input.baseline[at] ?? null, samples.at(-1) ?? null))),
+    nvlinkBytes: sumOf(gpus.map(({ samples }, at) => sentBetween(input.baseline[at] ?? null, lastReading(samples)))),
     hostPeakMib: result.memoryPeakMb ?? (usage > 0 ? usage : null),
     hostByGroup: result.memoryPeakMb !== null,
     startedMs: input.startedMs,
@@ -199,6 +199,9 @@ const nvlinkBytesOf = (gpus: readonly GpuMeasure[], fromMs: number, toMs: number
       return sentBetween(before, read.find(({ atMs }) => atMs >= toMs) ?? null);
     }),
   );
+
+const lastReading = (samples: readonly GpuSample[]): GpuSample | null =>
+  samples.findLast(({ nvlinkSentKib }) => nvlinkSentKib !== null) ?? null;
 
 /** Bytes that a GPU's links sent between two samples; null where one is missing or holds no counter. */
 function sentBetween(before: GpuSample | null, after: GpuSample | null): number | null {
