@@ -5,8 +5,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { publishedKeysSchema } from "@/lib/contract/bundle";
 import { readHostRun } from "../host-run/state";
+import { sha256Hex } from "./files";
 import { readValidation } from "./gate-run";
 import { loadTask, readSuiteFile } from "./load";
+import { readReferencePatch } from "./reference";
 import { judge } from "./validate";
 
 const suites = fileURLToPath(new URL(".", import.meta.url));
@@ -22,6 +24,9 @@ describe.each(admitted)("the admission of %s", (suite) => {
       const task = await loadTask(join(suites, suite, "tasks", slug));
       const report = await readValidation(join(folder, `${slug}.validation.json`), await keys());
       expect(report.gradingDigest, slug).toBe(task.manifest.digests.grading);
+      for (const { patch, patchSha256 } of report.gradings)
+        if (patchSha256 !== undefined)
+          expect(patchSha256, `${slug}, ${patch}`).toBe(sha256Hex(await readReferencePatch(task, patch)));
       expect(judge(task, report).rules.filter(({ ok }) => !ok)).toEqual([]);
     }
   });
