@@ -60,7 +60,7 @@ test("pages that are read load the site's own scripts alone, under a policy that
   }
 });
 
-test("a page that works by scripts asks for them when its reader does something, and what he did counts", async ({
+test("a page that works by scripts asks for them when its reader does something, which counts too", async ({
   page,
   site,
 }) => {

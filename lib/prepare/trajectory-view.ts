@@ -67,7 +67,8 @@ const lineChars = 160;
 export function firstLine(text: string): string {
   const line = /\S[^\n]*/.exec(text)?.[0].trimEnd() ?? "";
   const visible = visibleText(line.slice(0, 2 * lineChars));
-  return visible.length > lineChars ? `${visible.slice(0, lineChars - 1)}…` : visible;
+  // No character is cut in two.
+  return visible.length > lineChars ? `${visible.slice(0, lineChars - 1).replace(/[\ud800-\udbff]$/, "")}…` : visible;
 }
 
 /** Arguments in a line: those that are no command are an object over several lines. */

@@ -30,6 +30,12 @@ test("a board's views are kept, its filters and columns in memory alone", () => 
     expect(keeps(keyOf(query), page()), query).toBe(false);
 });
 
+test("of trajectories and logs, of which there is no end, nothing becomes a file", () => {
+  const keeps = fileKeeper();
+  for (const path of ["/trajectories/id", "/trajectory-view/51/0/id", "/logs/id/file", "/log-view/1/0/id"])
+    expect(keeps(path, page()), path).toBe(false);
+});
+
 test("the cache writes a page that is found, and nothing of one that is not, which it still serves from memory", async () => {
   const written: string[] = [];
   const cache = new PageCache({
