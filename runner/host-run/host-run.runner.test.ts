@@ -6,7 +6,7 @@ import { TinyGradings, tinyBase, tinyExecutor } from "../grading/testing/tiny-gr
 import { patchOf } from "../grading/testing/tiny-task";
 import { loadSigningKey } from "../signing-key";
 import type { LoadedTask } from "../suites/load";
-import { type HostRunStep, runOnHost } from "./host-run";
+import { type HostRunOptions, type HostRunStep, runOnHost } from "./host-run";
 
 const official = "tests/test_core.py::test_positive";
 const probe = "probes/test_value.py::test_value";
@@ -42,7 +42,10 @@ afterAll(async () => {
 });
 
 /** One call over the task; gives what it graded. */
-async function call(repeats: number, more: { steps?: HostRunStep[]; untilMs?: number } = {}) {
+async function call(
+  repeats: number,
+  { steps, ...more }: { steps?: HostRunStep[] } & Partial<Omit<HostRunOptions, "steps">> = {},
+) {
   const graded: string[] = [];
   const outcome = await runOnHost({
     tasks: [task],
@@ -55,16 +58,17 @@ async function call(repeats: number, more: { steps?: HostRunStep[]; untilMs?: nu
     gpuParallel: 1,
     gpuUuids: [],
     untilRejected: false,
-    steps: new Set(more.steps ?? ["gate"]),
+    steps: new Set(steps ?? ["gate"]),
     acquireGpus: () => Promise.reject(new Error("nothing asks for a GPU")),
     parallel: 2,
     overheadRounds: 0,
-    untilMs: more.untilMs ?? performance.now() + 300_000,
+    untilMs: performance.now() + 300_000,
     signal: new AbortController().signal,
     say: (text) => {
       const name = /(\S+ #\d+): completed/.exec(text)?.[1];
       if (name !== undefined) graded.push(name);
     },
+    ...more,
   });
   return { ...outcome, graded: graded.sort((a, b) => a.localeCompare(b)) };
 }
@@ -91,5 +95,34 @@ describe("a host run", { timeout: 120_000 }, () => {
     expect(failing.rows[0]?.verdict.rules.find(({ rule }) => rule.startsWith("gold"))?.found).toContain(
       `${probe}: failed (AssertionError: assert 3 == 1)`,
     );
+  });
+
+  it("gives every GPU back side by side, where no time is left and where it is told to end", async () => {
+    const onGpu = (slug: string): LoadedTask => ({
+      ...task,
+      metadata: { ...task.metadata, slug },
+      manifest: { ...task.manifest, task: { ...task.manifest.task, gpusGrade: 1 } },
+    });
+    const held: string[] = [];
+    let given = 0;
+    const sideBySide = {
+      tasks: [onGpu("one"), onGpu("other")],
+      out: join(tiny.scratch, "side-by-side"),
+      gpus: 1,
+      gpuParallel: 2,
+      acquireGpus: async () => {
+        given += 1;
+        const uuid = `GPU-${given}`;
+        held.push(uuid);
+        const release = async () => void held.splice(held.indexOf(uuid), 1);
+        return { uuids: [uuid], devices: [], release };
+      },
+    };
+    const late = await call(1, { ...sideBySide, untilMs: 0 });
+    expect([late.graded, late.complete, given, held]).toEqual([[], false, 4, []]);
+    await expect(call(1, { ...sideBySide, signal: AbortSignal.abort(new Error("told to end")) })).rejects.toThrow(
+      "told to end",
+    );
+    expect([given, held]).toEqual([8, []]);
   });
 });
