@@ -127,6 +127,7 @@ describe("commands that check", () => {
       ),
     ).toEqual(["resource.speed"]);
     expect(checksOf("time pip install torch")).toEqual([]);
+    expect(checksOf("time python -m pip install torch")).toEqual([]);
     expect(checksOf("timeout 60 pytest -q")).toEqual([]);
   });
 
@@ -176,6 +177,8 @@ describe("commands that mention and do not check", () => {
     `echo "assert peak < 3; print(torch.cuda.max_memory_allocated())"`,
     "cat > notes.py <<'EOF'\nprint(torch.cuda.max_memory_allocated())\nEOF",
     "pip install memory_profiler pytest-benchmark",
+    "for name in numpy torch; do python -m pip install $name; done",
+    "python timeit",
     "nvidia-smi",
     "ps aux | grep python",
     "python -c 'torch.cuda.reset_peak_memory_stats()'",

@@ -144,6 +144,7 @@ export class CommandReader {
     for (const rule of programRules) if (rule.program.test(program) && rule.when(args)) this.checked.add(rule.property);
     const shell = /^(?:bash|sh|zsh|dash)$/.test(program);
     const python = runsPython.test(program);
+    if (python && /^(?:pip|ensurepip|venv)$/.test(moduleOf(args))) return false;
     let tests = runsTests.test(program) || (python && /^(?:pytest|unittest)$/.test(moduleOf(args)));
     if (python || tests) this.runCode(command, args, python);
     else {
