@@ -1,4 +1,5 @@
-import { rm } from "node:fs/promises";
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { Candidate } from "@/lib/contract/bundle";
 import type { Result } from "@/lib/contract/result";
 import type { Signer } from "@/lib/evidence/keys";
@@ -41,6 +42,9 @@ export async function gradeToBundle(request: GradeRequest): Promise<{ result: Re
   const { task, patch, candidate, gradingId, attemptId, lease, executor, gpus, python, workDir, signal, onProgress } =
     request;
   try {
+    // As it is now: the grading takes long, and the file is somebody else's.
+    const told = join(workDir, "told");
+    if (request.trajectory) await writeTrajectory(request.trajectory, told);
     const { result, payloadDir, sealedDir } = await gradeTask({
       task,
       suite: task.suite,
@@ -57,7 +61,7 @@ export async function gradeToBundle(request: GradeRequest): Promise<{ result: Re
       signal,
       runnerVersion,
     });
-    if (request.trajectory) await writeTrajectory(request.trajectory, payloadDir);
+    if (request.trajectory) await cp(told, payloadDir, { recursive: true });
     const bundle = await writeBundle({
       payloadDir,
       ...(sealedDir === null ? {} : { sealedDir }),
