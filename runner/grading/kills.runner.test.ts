@@ -119,7 +119,9 @@ function judge(result: Result, victim: (typeof victims)[number], killed: boolean
   }
   expect(result.status).toBe("completed");
   const suffered = seen.filter(({ status, id }) => status !== expected[names.findIndex((name) => id.endsWith(name))]);
-  if (victim !== "rank") expect(statuses).toEqual(expected);
+  const said = result.launches.map(({ killed: ended, exits }) => JSON.stringify([ended, exits]));
+  const failures = seen.flatMap(({ ranks }) => ranks.map(({ failure }) => failure?.message ?? "passed"));
+  if (victim !== "rank") expect(statuses, [`kill of the ${victim}`, ...said, ...failures].join("\n")).toEqual(expected);
   for (const test of suffered) {
     expect(test.status).toBe("crashed");
     const crashed = test.ranks.filter(({ status }) => status === "crashed");

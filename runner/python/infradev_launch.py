@@ -9,9 +9,9 @@ Reads one JSON line from standard input::
 and writes one JSON line per event to the control descriptor: ready, exit (rank, code or signal, time, usage), evidence
 (a part of a file that a framework left), dumped, end. Each rank is a fork of this process, which has loaded Python,
 pytest and the plugin and nothing of the candidate; it gets its own descriptors only. Later lines on standard input:
-``dump`` (each rank prints its stacks to its stderr, and its flight recorder writes what it has), ``kill``; the end of
-standard input counts as ``kill``. No process of the launch outlives this one where the system can adopt orphans
-(Linux), and no rank outlives it anywhere on Linux.
+``dump`` (each rank prints its stacks to its stderr, and its flight recorder writes what it has), ``kill``. The end of
+standard input ends the ranks too; neither that nor the end is said then, and the launch counts as lost. No process
+of the launch outlives this one where the system can adopt orphans (Linux), and no rank outlives it anywhere on Linux.
 """
 
 from __future__ import annotations
@@ -228,6 +228,8 @@ class _Launch:
         self._ranks: dict[int, int] = {}
         self._evidence = Evidence(spec["nproc"])
         self._dumping = False
+        # Whoever started the launch is gone: what its ranks die of from then on is told nobody as their own end.
+        self._abandoned = False
 
     def _say(self, event: str, **fields) -> None:
         line = json.dumps({"event": event, "time": time.time(), **fields}).encode() + b"\n"
@@ -273,6 +275,7 @@ class _Launch:
                 part = os.read(0, 4_096)
                 if not part:
                     selector.unregister(0)
+                    self._abandoned = True
                     self._signal(signal.SIGKILL)
                     continue
                 self._obey(part)
@@ -284,7 +287,8 @@ class _Launch:
         self._end_orphans()
         self._hand_over()
         self._evidence.remove()
-        self._say("end")
+        if not self._abandoned:
+            self._say("end")
         return None
 
     def _hand_over(self) -> None:
@@ -314,7 +318,7 @@ class _Launch:
             if pid == 0:
                 return
             rank = self._ranks.pop(pid, None)
-            if rank is None:
+            if rank is None or self._abandoned:
                 continue
             died = os.WIFSIGNALED(status)
             self._say(
