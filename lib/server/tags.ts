@@ -8,7 +8,7 @@ export const cacheTags = {
   suites: "suites",
   board: (suite: string) => `board:${suite}`,
   submission: (id: string) => `submission:${id}`,
-  /** Failures of every suite: expired by each bundle that is taken in. */
+  /** Failures of every suite, and trajectories that are not there: expired by each bundle that is taken in. */
   failures: "failures",
   /** Labels of failures: expired by a new version of the rules and by each person's label. */
   labels: "labels",

@@ -21,6 +21,8 @@ async function cachedTrajectory(attemptId: string, from: number, count: number):
   // Of two lives the shorter one counts: each way names its own.
   if (!place) {
     cacheLife("minutes");
+    // Each bundle that is taken in may bring the one that was not there.
+    cacheTag(cacheTags.failures);
     return null;
   }
   cacheLife("hours");
