@@ -157,6 +157,14 @@ describe("shards", () => {
     expect(() => mergeValidations([report(good), report(good)])).toThrow(/nop#1/);
   });
 
+  it("do not merge where one of them graded another gold", () => {
+    const of = (digit: string) => good.map((grading) => ({ ...grading, patchSha256: digit.repeat(64) }));
+    const shards = (other: string) => [report(of("a").slice(0, 2)), report(of(other).slice(2))];
+    expect(good.slice(2).some(({ patch }) => patch === "gold")).toBe(true);
+    expect(mergeValidations(shards("a")).gradings).toHaveLength(good.length);
+    expect(() => mergeValidations(shards("b"))).toThrow(/two different patches as gold/);
+  });
+
   it("are named by index and count", () => {
     expect(parseShard("2/5")).toEqual({ index: 2, count: 5 });
     for (const wrong of ["0/2", "3/2", "1", "1/0", "a/b"]) expect(() => parseShard(wrong)).toThrow(/shard/);

@@ -174,7 +174,19 @@ export function mergeValidations(reports: readonly Validation[]): Validation {
     }
   }
   const gradings = new Map<string, GateGrading>();
+  const digests = new Map<string, string>();
   for (const grading of reports.flatMap((report) => report.gradings)) {
+    const { patch, patchSha256 } = grading;
+    if (patchSha256 !== undefined && patchSha256 !== (digests.get(patch) ?? patchSha256)) {
+      throw new InfraDevError("conflict", {
+        code: "validation.mixed",
+        message: `the reports graded two different patches as ${patch}`,
+        where: patch,
+        rule: "gradings of one reference patch are of the same bytes",
+        remedy: "run the shards of the older report again",
+      });
+    }
+    if (patchSha256 !== undefined) digests.set(patch, patchSha256);
     const key = `${grading.patch}#${grading.repeat}`;
     if (gradings.has(key)) {
       throw new InfraDevError("conflict", {
