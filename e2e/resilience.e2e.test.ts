@@ -77,8 +77,27 @@ async function throughKills(
     const submission = await submitGold(system, "infradev-mini");
     for (let kill = 0; kill < Math.min(left, killsPerSubmission); kill++) await killOnce(submission);
     await finish();
+    await untilGraded(submission);
     await expectWhole(submission);
   }
+}
+
+/**
+ * A runner that drains the queue ends where no job is offered, and one that it lost while the site was away is offered
+ * again when its lease is over: then somebody attaches once more.
+ */
+async function untilGraded(submissionId: string): Promise<void> {
+  const isDone = async (): Promise<boolean> => {
+    const [open] = await system.database.sql`select count(*)::int as n from job
+      join attempt on attempt.id = job.attempt_id
+      where attempt.submission_id = ${submissionId} and job.state <> 'finished'`;
+    return open?.["n"] === 0;
+  };
+  await until("every job is finished", async () => {
+    if (await isDone()) return true;
+    expect(await (await attach()).exit).toBe(0);
+    return isDone();
+  });
 }
 
 /** Ends a program of the system while a runner delivers what it graded, and starts it again. */
