@@ -24,8 +24,9 @@ describe.each(admitted)("the admission of %s", (suite) => {
       const task = await loadTask(join(suites, suite, "tasks", slug));
       const report = await readValidation(join(folder, `${slug}.validation.json`), await keys());
       expect(report.gradingDigest, slug).toBe(task.manifest.digests.grading);
+      // The patches of a task by reference are made from a mirror, which is not here.
       for (const { patch, patchSha256 } of report.gradings)
-        if (patchSha256 !== undefined)
+        if (patchSha256 !== undefined && task.upstream === null)
           expect(patchSha256, `${slug}, ${patch}`).toBe(sha256Hex(await readReferencePatch(task, patch)));
       expect(judge(task, report).rules.filter(({ ok }) => !ok)).toEqual([]);
     }
