@@ -217,7 +217,7 @@ export function SelfTestsPage({ answer }: { answer: SelfTestsAnswer }) {
             <EntryTable kind={kind} answer={answer} />
           </section>
         ))}
-      <div className="notes">
+      <div className="notes self-tests-notes">
         <p>
           Read from each attempt’s patch by rules {answer.rulesVersion}, by syntax alone: Python test functions that it
           adds, and assertions that it adds to tests. Strings and comments do not count. An attempt without tests of its
