@@ -1,4 +1,5 @@
 import { OutcomeStatusText } from "@/components/results/outcome-status";
+import { StepLinks } from "@/components/ui/step-links";
 import type { FailureRow } from "@/lib/contract/failures-api";
 import { visibleText } from "@/lib/format/visible-text";
 import { splitTestId } from "@/lib/prepare/attempt";
@@ -56,29 +57,17 @@ export function Pager({
   hrefOf: (page: number) => string;
   label: string;
 }) {
-  if (pages <= 1) return null;
-  const steps = [
-    ["First", page > 2 ? 1 : null],
-    ["Previous", page > 1 ? page - 1 : null],
-    ["Next", page < pages ? page + 1 : null],
-    ["Last", page < pages - 1 ? pages : null],
-  ] as const;
+  const to = (number: number, there: boolean): string | null => (there ? hrefOf(number) : null);
   return (
-    <nav aria-label={label} className="log-steps">
-      <ul>
-        <li className="count">
-          Page {page} of {pages}
-        </li>
-        {steps.map(([name, to]) =>
-          to === null ? null : (
-            <li key={name}>
-              <a href={hrefOf(to)} rel="nofollow">
-                {name}
-              </a>
-            </li>
-          ),
-        )}
-      </ul>
-    </nav>
+    <StepLinks
+      label={label}
+      lead={`Page ${page} of ${pages}`}
+      steps={[
+        ["First", to(1, page > 2)],
+        ["Previous", to(page - 1, page > 1)],
+        ["Next", to(page + 1, page < pages)],
+        ["Last", to(pages, page < pages - 1)],
+      ]}
+    />
   );
 }

@@ -1,4 +1,5 @@
 import { Crumbs } from "@/components/ui/crumbs";
+import { RangeLinks } from "@/components/ui/step-links";
 import type { LogPage as LogPageModel } from "@/lib/contract/log-lines";
 import { formatBytes, formatNumber, plural } from "@/lib/format/numbers";
 import { type LogView, logHref, logName, logSteps, payloadPathOf } from "@/lib/prepare/log-view";
@@ -7,29 +8,8 @@ import { LogLines } from "./log-lines";
 const firstLine = (page: LogPageModel) => page.lines[0]?.number ?? 1;
 
 function Steps({ page, view, label }: { page: LogPageModel; view: LogView; label: string }) {
-  const steps = logSteps({ from: firstLine(page), lineCount: page.lineCount });
-  const entries = [
-    ["First page", steps.first],
-    ["Previous page", steps.previous],
-    ["Next page", steps.next],
-    ["Last page", steps.last],
-  ] as const;
-  if (entries.every(([, from]) => from === null)) return null;
-  return (
-    <nav aria-label={label} className="log-steps">
-      <ul>
-        {entries.map(([name, from]) =>
-          from === null ? null : (
-            <li key={name}>
-              <a href={logHref({ ...view, line: null, from })} rel="nofollow">
-                {name}
-              </a>
-            </li>
-          ),
-        )}
-      </ul>
-    </nav>
-  );
+  const ranges = logSteps({ from: firstLine(page), lineCount: page.lineCount });
+  return <RangeLinks label={label} ranges={ranges} hrefOf={(from) => logHref({ ...view, line: null, from })} />;
 }
 
 function rangeText({ lines, lineCount }: LogPageModel): string {

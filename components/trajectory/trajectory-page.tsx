@@ -1,4 +1,5 @@
 import { Crumbs } from "@/components/ui/crumbs";
+import { RangeLinks } from "@/components/ui/step-links";
 import type { TrajectoryPage as TrajectoryPageModel } from "@/lib/contract/trajectory";
 import { formatNumber, plural } from "@/lib/format/numbers";
 import { type TrajectoryView, trajectoryHref, trajectorySteps } from "@/lib/prepare/trajectory-view";
@@ -7,29 +8,8 @@ import { TrajectoryFacts } from "./trajectory-facts";
 
 function Pages({ page, label }: { page: TrajectoryPageModel; label: string }) {
   const { attemptId, trajectory } = page;
-  const near = trajectorySteps({ from: page.steps[0]?.number ?? 1, steps: trajectory.steps });
-  const entries = [
-    ["First page", near.first],
-    ["Previous page", near.previous],
-    ["Next page", near.next],
-    ["Last page", near.last],
-  ] as const;
-  if (entries.every(([, from]) => from === null)) return null;
-  return (
-    <nav aria-label={label} className="log-steps">
-      <ul>
-        {entries.map(([name, from]) =>
-          from === null ? null : (
-            <li key={name}>
-              <a href={trajectoryHref({ attemptId, from })} rel="nofollow">
-                {name}
-              </a>
-            </li>
-          ),
-        )}
-      </ul>
-    </nav>
-  );
+  const ranges = trajectorySteps({ from: page.steps[0]?.number ?? 1, steps: trajectory.steps });
+  return <RangeLinks label={label} ranges={ranges} hrefOf={(from) => trajectoryHref({ attemptId, from })} />;
 }
 
 function rangeText({ steps, trajectory }: TrajectoryPageModel): string {

@@ -1,4 +1,5 @@
 import { uuidSchema } from "@/lib/contract/scalars";
+import { lastRange, rangesAround } from "./ranges";
 
 /** Lines that one page of a log shows. */
 export const logPageLines = 300;
@@ -69,17 +70,11 @@ export function parseLogView(segments: readonly string[]): LogView | null {
 }
 
 /** First line of the last page of a log. */
-export const lastPage = (lineCount: number) => Math.max(1, lineCount - logPageLines + 1);
+export const lastPage = (lineCount: number) => lastRange(lineCount, logPageLines);
 
 /** First lines of the pages before and after, of the first and of the last; null where there is none. */
-export function logSteps({ from, lineCount }: { from: number; lineCount: number }) {
-  return {
-    first: from > 1 ? 1 : null,
-    previous: from > 1 ? Math.max(1, from - logPageLines) : null,
-    next: from + logPageLines <= lineCount ? from + logPageLines : null,
-    last: from + logPageLines <= lineCount ? lastPage(lineCount) : null,
-  };
-}
+export const logSteps = ({ from, lineCount }: { from: number; lineCount: number }) =>
+  rangesAround({ from, total: lineCount, size: logPageLines });
 
 /** `rank 1, stdout, launch 0` of a rank's log; other files by their path. */
 export function logName(path: string): string {

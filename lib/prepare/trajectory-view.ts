@@ -3,6 +3,7 @@ import { type ShownStep, type TrajectoryFacts, trajectoryPageSteps } from "@/lib
 import { formatNumber, formatUsd, plural } from "@/lib/format/numbers";
 import { formatDuration } from "@/lib/format/times";
 import { visibleText } from "@/lib/format/visible-text";
+import { lastRange, rangesAround } from "./ranges";
 
 /** What the address of a trajectory asks for. */
 export interface TrajectoryView {
@@ -48,18 +49,11 @@ export function parseTrajectoryView(segments: readonly string[]): TrajectoryView
 }
 
 /** First step of the last page. */
-export const lastStepPage = (steps: number) => Math.max(1, steps - trajectoryPageSteps + 1);
+export const lastStepPage = (steps: number) => lastRange(steps, trajectoryPageSteps);
 
 /** First steps of the pages before and after, of the first and of the last; null where there is none. */
-export function trajectorySteps({ from, steps }: { from: number; steps: number }) {
-  const more = from + trajectoryPageSteps <= steps;
-  return {
-    first: from > 1 ? 1 : null,
-    previous: from > 1 ? Math.max(1, from - trajectoryPageSteps) : null,
-    next: more ? from + trajectoryPageSteps : null,
-    last: more ? lastStepPage(steps) : null,
-  };
-}
+export const trajectorySteps = ({ from, steps }: { from: number; steps: number }) =>
+  rangesAround({ from, total: steps, size: trajectoryPageSteps });
 
 const lineChars = 160;
 
