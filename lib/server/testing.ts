@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type HostRow, listHosts } from "@/db/queries/hosts";
 import { findLease, type LeaseRow } from "@/db/queries/queue";
 import { createTestDatabase, type TestDatabase } from "@/db/testing";
+import { InfraDevError } from "@/lib/contract/errors";
 import type { FinishRequest, JobSpec } from "@/lib/contract/job";
 import { claimRequestSchema } from "@/lib/contract/job";
 import type { Manifest, PackedSuite } from "@/lib/contract/task";
@@ -294,4 +295,14 @@ export async function sendSelfMade(
   const { id } = await announceSelfMade(server, { ...facts, keyid: signer.keyid, signature });
   await appendSelfMade(server, id, 0, piecesOf(bytes));
   return finishSelfMade(server, id);
+}
+
+/** The code of the problem that a piece of work is refused with; throws where it is not refused, or fails otherwise. */
+export async function codeOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof InfraDevError)) throw error ?? new Error("nothing was refused");
+  return error.code;
 }

@@ -2,13 +2,20 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { listSelfTestFacts } from "@/db/queries/self-tests";
-import { InfraDevError } from "@/lib/contract/errors";
 import type { Signer } from "@/lib/evidence/keys";
 import { type TestBundleOptions, testCandidate, testPatch } from "@/lib/evidence/testing";
 import { syntheticTrajectory } from "@/lib/trajectory/testing";
 import { createPatchSubmission, publish, withdraw } from "./admin/submissions";
 import { recomputeSelfTests } from "./self-tests";
-import { addTestHost, addTestVendor, gradeOne, sendSelfMade, startTestServer, type TestServer } from "./testing";
+import {
+  addTestHost,
+  addTestVendor,
+  codeOf,
+  gradeOne,
+  sendSelfMade,
+  startTestServer,
+  type TestServer,
+} from "./testing";
 import { readSteps, requireTrajectory, takeTrajectory } from "./trajectories";
 
 let server: TestServer;
@@ -24,15 +31,6 @@ const withTrajectory = (document: unknown, overrides: TestBundleOptions = {}) =>
     files: { "agent/trajectory.json": typeof document === "string" ? document : JSON.stringify(document) },
     ...overrides,
   });
-
-const codeOf = async (work: Promise<unknown>): Promise<string> => {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof InfraDevError)) throw error ?? new Error("nothing was refused");
-  return error.code;
-};
 
 const attemptOf = async (submissionId: string) => {
   const [row] = await server.database.sql`

@@ -1,7 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { findAttempt } from "@/db/queries/submissions";
-import { InfraDevError } from "@/lib/contract/errors";
 import { manifestForGpus } from "@/lib/contract/task";
 import { generateKeyPair } from "@/lib/evidence/keys";
 import { verifyBundle } from "@/lib/evidence/node/verify-bundle";
@@ -15,6 +14,7 @@ import { renew } from "../runners/renew";
 import {
   addTestHost,
   claimJobFor,
+  codeOf,
   deliver,
   gradeOne,
   leaseOf,
@@ -32,15 +32,6 @@ beforeEach(async () => {
   server = await startTestServer(inject("testServerUrl"), { tasks: 2 });
 });
 afterEach(() => server.close());
-
-const codeOf = async (work: Promise<unknown>): Promise<string> => {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof InfraDevError)) throw error ?? new Error("nothing was refused");
-  return error.code;
-};
 
 /** Everything that an accepted bundle writes, as the database has it. */
 async function written(): Promise<Record<string, unknown>> {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
-import { InfraDevError } from "@/lib/contract/errors";
 import { manifestForGpus } from "@/lib/contract/task";
 import type { Signer } from "@/lib/evidence/keys";
 import { type TestBundleOptions, testCandidate } from "@/lib/evidence/testing";
@@ -7,6 +6,7 @@ import { revokeSigningKey } from "../admin/hosts";
 import {
   addTestHost,
   addTestVendor,
+  codeOf,
   deliver,
   makeBundleFor,
   sendSelfMade,
@@ -25,15 +25,6 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const send = (overrides: TestBundleOptions = {}) => sendSelfMade(server, signer, overrides);
-
-const codeOf = async (work: Promise<unknown>): Promise<string> => {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof InfraDevError)) throw error ?? new Error("nothing was refused");
-  return error.code;
-};
 
 const count = async (table: string): Promise<number> => {
   const [row] = await server.database.sql<

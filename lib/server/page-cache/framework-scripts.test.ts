@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { inertComponents, withoutFramework, withScriptsLater } from "./framework-scripts.mjs";
-import PageCache from "./handler.mjs";
+import { memoryCache } from "./testing";
 
 const dir = mkdtempSync(join(tmpdir(), "infradev-scripts-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -95,13 +95,7 @@ test("scripts that come later are listed once each, in their order, and none is 
 });
 
 test("the cache sends a plain page under a policy without any inline script, another with its scripts later", async () => {
-  const cache = new PageCache({
-    fs: { existsSync: () => false, readFile: async () => Promise.reject(new Error("absent")) },
-    flushToDisk: false,
-    serverDistDir: dir,
-    revalidatedTags: [],
-    maxMemoryCacheSize: 1_000_000,
-  } as never);
+  const cache = memoryCache(dir);
   const sent = async (key: string, rows: string) => {
     const value = { kind: "APP_PAGE", html: document(rows), rscData: Buffer.from("x"), status: 200, headers: {} };
     await cache.set(key, value as never, { cacheControl: undefined } as never);

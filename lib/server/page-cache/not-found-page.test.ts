@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import PageCache from "./handler.mjs";
 import { writtenOut } from "./not-found-page.mjs";
+import { memoryCache } from "./testing";
 
 const dir = mkdtempSync(join(tmpdir(), "infradev-pages-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -20,13 +20,7 @@ test("a page that is not found is kept as the page of unknown addresses, with th
   const whole = `<!DOCTYPE html><html lang="en"><title>Not found</title><script>${script}</script></html>`;
   mkdirSync(join(dir, "app"));
   writeFileSync(join(dir, "app", "_not-found.html"), whole);
-  const cache = new PageCache({
-    fs: { existsSync: () => false, readFile: async () => Promise.reject(new Error("absent")) },
-    flushToDisk: false,
-    serverDistDir: dir,
-    revalidatedTags: [],
-    maxMemoryCacheSize: 1_000_000,
-  } as never);
+  const cache = memoryCache(dir);
   const kept = async (key: string, html: string, status: number) => {
     await cache.set(key, page(html, status) as never, { cacheControl: undefined } as never);
     return (await cache.get(key, { kind: "APP_PAGE" } as never))?.value;
@@ -42,13 +36,7 @@ test("a page that is not found is kept as the page of unknown addresses, with th
 
 test("a page that names what is not there is sent as not found, and one that quotes the statement is not", async () => {
   const statement = '<meta name="page-status" content="404"/>';
-  const cache = new PageCache({
-    fs: { existsSync: () => false, readFile: async () => Promise.reject(new Error("absent")) },
-    flushToDisk: false,
-    serverDistDir: dir,
-    revalidatedTags: [],
-    maxMemoryCacheSize: 1_000_000,
-  } as never);
+  const cache = memoryCache(dir);
   const statusOf = async (key: string, html: string) => {
     const value = page(html, 200);
     await cache.set(key, value as never, { cacheControl: undefined } as never);

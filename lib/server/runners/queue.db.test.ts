@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
-import { InfraDevError } from "@/lib/contract/errors";
 import { protocol } from "@/lib/contract/job";
 import { endLease } from "../admin/hosts";
 import { cancel, regrade, withdraw } from "../admin/submissions";
 import {
   addTestHost,
   claimJobFor,
+  codeOf,
   deliver,
   gradeOne,
   leaseOf,
@@ -28,15 +28,6 @@ beforeEach(async () => {
   host = await addTestHost(server);
 });
 afterEach(() => server.close());
-
-const codeOf = async (work: Promise<unknown>): Promise<string> => {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof InfraDevError)) throw error ?? new Error("nothing was refused");
-  return error.code;
-};
 
 const jobRow = async (jobId: string) => {
   const [row] = await server.database.sql`
