@@ -50,8 +50,8 @@ export type HostRunOutcome = { complete: boolean; rows: TaskRow[]; run: HostRun 
 /**
  * Everything that has to be seen on a host, in steps that are each made once: the self-test; two ranks that do known
  * things; the gate of every task, with GPUs one grading after the other and a look at the host after each; the runner's
- * overhead on the first task of each suite that uses torchrun. Side by side, all but the last go on at once, each grading on
- * GPUs of its own. Ends in time and says whether something is left.
+ * overhead on the first task of each suite that uses torchrun. Side by side, all but the last go on at once, each
+ * grading on GPUs of its own. Ends in time and says whether something is left.
  */
 export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome> {
   const { out, signer, say } = options;
@@ -92,25 +92,22 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   const selfTest = async (): Promise<void> => {
     if (run.selftest !== null || !options.steps.has("selftest")) return;
     say("self-test");
-    const grant = options.gpus > 0 ? await options.acquireGpus(1) : null;
-    try {
-      const { controlResolved, results } = await runSelfTest({
+    const { controlResolved, results } = await withGpus(options, 1, (gpus) =>
+      runSelfTest({
         executor: options.executor,
         python,
-        gpus: grant,
+        gpus,
         signal: options.signal,
         parallel: options.parallel,
         onResult: (result, done, total) => say(`self-test ${done}/${total}  ${result.name}: ${result.verdict}`),
-      });
-      await save({
-        selftest: {
-          controlResolved,
-          results: results.map(({ name, verdict, seen, durationMs }) => ({ name, verdict, seen, durationMs })),
-        },
-      });
-    } finally {
-      await grant?.release();
-    }
+      }),
+    );
+    await save({
+      selftest: {
+        controlResolved,
+        results: results.map(({ name, verdict, seen, durationMs }) => ({ name, verdict, seen, durationMs })),
+      },
+    });
   };
   const exploitsSeen = (): Validation["exploits"] =>
     run.selftest && {
@@ -123,19 +120,17 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   const collectives = async (): Promise<void> => {
     if (run.collectives !== null || torchTask === undefined || !options.steps.has("collectives")) return;
     if (!inTime(collectivesMs)) return;
-    const grant = options.gpus > 0 ? await options.acquireGpus(Math.min(2, options.gpus)) : null;
-    try {
-      const seen = await runCollectives({
+    const torch = await options.pythonOf(torchTask);
+    const seen = await withGpus(options, 2, (gpus) =>
+      runCollectives({
         executor: options.executor,
-        python: await options.pythonOf(torchTask),
-        gpus: grant,
+        python: torch,
+        gpus,
         signal: options.signal,
         onTest: (id, status) => say(`collectives  ${status}  ${id}`),
-      });
-      await save({ collectives: seen });
-    } finally {
-      await grant?.release();
-    }
+      }),
+    );
+    await save({ collectives: seen });
   };
 
   const before = await takeStock(options.gpuUuids);
@@ -214,25 +209,36 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       complete = false;
       continue;
     }
-    const grant =
-      options.gpus > 0 ? await options.acquireGpus(Math.min(task.manifest.task.gpusGrade, options.gpus)) : null;
-    try {
-      const overhead = await measureOverhead({
+    const taskPython = await options.pythonOf(task);
+    const overhead = await withGpus(options, task.manifest.task.gpusGrade, (gpus) =>
+      measureOverhead({
         task,
         executor: options.executor,
-        python: await options.pythonOf(task),
-        gpus: grant,
+        python: taskPython,
+        gpus,
         rounds: options.overheadRounds,
         signal: options.signal,
         onRound: (done) => say(`overhead  ${slug}  round ${done} of ${options.overheadRounds}`),
-      });
-      await save({ overhead: [...run.overhead, overhead] });
-    } finally {
-      await grant?.release();
-    }
+      }),
+    );
+    await save({ overhead: [...run.overhead, overhead] });
   }
   await save({});
   return { complete, rows, run };
+}
+
+/** Does a piece of work with `count` GPUs, or as many as a grading gets at most; null where that is none. */
+async function withGpus<T>(
+  { gpus, acquireGpus }: Pick<HostRunOptions, "gpus" | "acquireGpus">,
+  count: number,
+  work: (grant: GpuGrant | null) => Promise<T>,
+): Promise<T> {
+  const grant = gpus > 0 ? await acquireGpus(Math.min(count, gpus)) : null;
+  try {
+    return await work(grant);
+  } finally {
+    await grant?.release();
+  }
 }
 
 /** Waits for all, so that nothing goes on behind an error. */

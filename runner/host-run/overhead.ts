@@ -34,7 +34,8 @@ export type OverheadOptions = {
 
 /**
  * Grades a task's gold patch and runs the same launches by hand, in turns, so that a load of the machine stands in
- * both; a grading before them warms the machine up. Launches that only take times or references have no counterpart by hand and are left out of both.
+ * both; a grading before them warms the machine up. Launches that only take times or references have no counterpart by
+ * hand and are left out of both.
  */
 export async function measureOverhead(options: OverheadOptions): Promise<Overhead> {
   const workDir = await mkdtemp(join(tmpdir(), "infradev-overhead-"));

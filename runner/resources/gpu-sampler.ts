@@ -19,7 +19,7 @@ export type GpuSample = {
   usedBytes: number;
   /** Compute processes that hold the GPU; renewed once a second. */
   processes: number | null;
-  /** KiB of payload that the GPU's NVLinks have sent, and received, since the driver counts; read once a second and when asked. */
+  /** KiB of payload that the GPU's NVLinks sent, and received, since the driver counts: once a second and when asked. */
   nvlinkSentKib: number | null;
   nvlinkReceivedKib: number | null;
   /** Uncorrected memory errors since the driver was loaded; renewed once a second. */
