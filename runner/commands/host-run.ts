@@ -84,6 +84,7 @@ export function registerHostRun(program: Command): void {
           tasks.push(task);
         }
         const pool = new GpuPool({ what: "host-run" });
+        const elsewhere = new GpuPool({ what: "host-run" });
         const gpuUuids = (await pool.look()).free.map(({ uuid }) => uuid);
         const free = gpuUuids.length;
         const gpus = Math.min(options.gpus ?? free, free);
@@ -102,6 +103,7 @@ export function registerHostRun(program: Command): void {
           untilRejected: options.untilRejected ?? false,
           steps: new Set(options.steps ?? hostRunSteps),
           acquireGpus: (count) => pool.acquire(count, { signal }),
+          acquireElsewhere: (count) => elsewhere.acquire(count, { signal }),
           parallel: Math.max(1, Math.floor(availableParallelism() / ranksOf(tasks))),
           overheadRounds: options.rounds,
           untilMs,
@@ -119,7 +121,10 @@ export function registerHostRun(program: Command): void {
         const caught =
           run.selftest === null ||
           (run.selftest.controlResolved && run.selftest.results.every((each) => each.verdict !== "passed"));
-        const asExpected = run.collectives?.rows.every(({ holds }) => holds) ?? true;
+        const asExpected =
+          (run.collectives?.rows.every(({ holds }) => holds) ?? true) &&
+          (run.collectives?.withoutSharedMemory?.holds ?? true) &&
+          (run.packing?.problems.length ?? 0) === 0;
         const holds =
           caught && asExpected && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
         output.line(complete ? "Everything was made." : "Some is left to make: call the same command again.");

@@ -1,7 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { type LoadedTask, loadTask } from "../suites/load";
-import { sealTask } from "../suites/seal";
+import type { LoadedTask } from "../suites/load";
+import { type StatedLimit, writeKnownTask } from "./known-task";
 
 /** Elements of the tensors whose transfer is measured: float32, 64 MiB. */
 const measuredElements = 16 * 1024 * 1024;
@@ -17,45 +15,8 @@ export const theoreticalBytes: Readonly<Record<string, number>> = {
 /** What one test allocates on each rank's GPU and holds, in MiB. */
 export const heldMb = 1024;
 
-const program = `"""Two ranks and their group: NCCL where each has a GPU of its own, else gloo."""
-
-import datetime
+const source = `import ctypes
 import os
-
-import torch
-import torch.distributed as dist
-
-
-def rank():
-    return int(os.environ["RANK"])
-
-
-def device():
-    count = torch.cuda.device_count()
-    return torch.device("cuda", int(os.environ["LOCAL_RANK"]) % count) if count else torch.device("cpu")
-
-
-def backend():
-    world = int(os.environ["LOCAL_WORLD_SIZE"])
-    return "nccl" if torch.cuda.device_count() >= world else "gloo"
-
-
-def open_group(seconds=120):
-    if device().type == "cuda":
-        torch.cuda.set_device(device())
-    dist.init_process_group(backend(), timeout=datetime.timedelta(seconds=seconds))
-    meet()
-
-
-def meet(elements=1):
-    value = torch.ones(elements, device=device())
-    dist.all_reduce(value)
-    if device().type == "cuda":
-        torch.cuda.synchronize()
-    return value
-`;
-
-const tests = `import os
 import socket
 import time
 
@@ -138,9 +99,22 @@ def test_hangs(group, which):
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_crashes(group, which):
+def test_aborts(group, which):
     if rank() == which:
         os.abort()
+    meet()
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_crashes(group, which):
+    if rank() == which:
+        ctypes.string_at(0)
+    meet()
+
+
+def test_asserts_on_the_device(group):
+    if rank() == 1:
+        torch.ones(4, device=device())[torch.tensor([9], device=device())]
     meet()
 
 
@@ -176,95 +150,45 @@ const healthy = [
   "test_holds_memory",
 ] as const;
 const faulty = [
-  ...["test_hangs", "test_crashes", "test_exits", "test_raises"].flatMap((name) => [`${name}[0]`, `${name}[1]`]),
+  ...["test_hangs", "test_aborts", "test_crashes", "test_exits", "test_raises"].flatMap((name) => [
+    `${name}[0]`,
+    `${name}[1]`,
+  ]),
+  "test_asserts_on_the_device",
   "test_times_out",
 ];
 
-const file = "tests/test_collectives.py";
-export const idOf = (name: string): string => `${file}::${name}`;
-
-const groupToml = (id: string, testTimeoutSec: number): string => `
-[[metadata.infradev.groups]]
-id = "${id}"
-launcher = "torchrun"
-nproc = 2
-isolation = "test"
-timeout_sec = 400
-test_timeout_sec = ${testTimeoutSec}
-`;
-
-const taskToml = (gpus: number): string => `version = "1.0"
-
-[metadata]
-name = "Two ranks that meet, and fail to"
-
-[environment]
-memory_mb = 32768
-
-[metadata.infradev]
-format = "1"
-slug = "collectives"
-repo = "infradev/collectives"
-category = "training"
-type = "feature"
-base_path = "../base"
-base_tree = ""
-env_key = "python-torch"
-gpus_agent = 0
-gpus_grade = ${gpus}
-min_gpu_memory_mb = 0
-protected_paths = ["tests/"]
-
-[[metadata.infradev.prompts]]
-id = "interface"
-file = "instruction.md"
-default = true
-${groupToml("healthy", 60)}${groupToml("faulty", 20)}`;
-
 /** Generous limits: they make the grader measure, and what it measured is compared with theory. */
-function limitOf(name: string, gpus: number) {
-  const bytes = theoreticalBytes[name];
-  if (bytes !== undefined) {
+function limitOf(name: string, gpus: number): StatedLimit | undefined {
+  const moved = theoreticalBytes[name];
+  if (moved !== undefined) {
     const meter = gpus >= 2 ? "nvlink" : "transport";
-    return { resource: "bytes_moved", unit: "bytes", value: 4 * bytes + 64 * 1024 * 1024, meter } as const;
+    return { resource: "bytes_moved", unit: "bytes", value: 4 * moved + 64 * 1024 * 1024, meter };
   }
-  if (name !== "test_holds_memory" || gpus === 0) return null;
-  return { resource: "gpu_memory", unit: "MiB", value: 16 * heldMb, meter: "gpu-memory" } as const;
+  if (name !== "test_holds_memory" || gpus === 0) return undefined;
+  return { resource: "gpu_memory", unit: "MiB", value: 16 * heldMb, meter: "gpu-memory" };
 }
 
-/**
- * Writes a task whose tests move known amounts of data between two ranks, and whose ranks hang, crash, leave and raise,
- * one launch each. It has nothing to solve: what the grader says of each test is compared with what the test does.
- */
-export async function writeCollectivesTask(dir: string, gpus: number): Promise<LoadedTask> {
+const onGpusOnly: ReadonlySet<string> = new Set(["test_asserts_on_the_device"]);
+
+/** Writes a task whose ranks move known amounts of data, and hang, abort, crash, leave, raise and time out. */
+export function writeCollectivesTask(dir: string, gpus: number): Promise<LoadedTask> {
   const entryOf = (name: string, group: string) => {
     const limit = limitOf(name, gpus);
-    const needs = { ranks: 2, gpus: limit?.meter === "gpu-memory" ? 1 : 0 };
-    const requirement = "says what the rank does";
-    return [idOf(name), { kind: "official", group, property: "value", needs, requirement, ...(limit && { limit }) }];
+    const needsGpus = limit?.meter === "gpu-memory" || onGpusOnly.has(name) ? 1 : 0;
+    return [name, { group, needsGpus, ...(limit && { limit }) }] as const;
   };
-  const testsFile = {
-    FAIL_TO_PASS: [],
-    PASS_TO_PASS: [...healthy, ...faulty].map(idOf),
+  return writeKnownTask(dir, {
+    slug: "collectives",
+    gpus,
+    source,
+    groups: [
+      { id: "healthy", testTimeoutSec: 60 },
+      { id: "faulty", testTimeoutSec: 20 },
+    ],
     tests: Object.fromEntries([
       ...healthy.map((name) => entryOf(name, "healthy")),
       ...faulty.map((name) => entryOf(name, "faulty")),
     ]),
-  };
-  const files: Record<string, string> = {
-    "base/ranks/__init__.py": "",
-    "base/ranks/group.py": program,
-    "collectives/task.toml": taskToml(gpus),
-    "collectives/instruction.md": "There is nothing to change.\n",
-    "collectives/interfaces.json": "[]\n",
-    "collectives/tests/tests.json": JSON.stringify(testsFile, null, 2),
-    [`collectives/tests/official/${file}`]: tests,
-  };
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(dir, path)), { recursive: true });
-    await writeFile(join(dir, path), text);
-  }
-  const taskDir = join(dir, "collectives");
-  await sealTask(taskDir);
-  return await loadTask(taskDir);
+  });
 }

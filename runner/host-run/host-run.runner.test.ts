@@ -60,6 +60,7 @@ async function call(
     untilRejected: false,
     steps: new Set(steps ?? ["gate"]),
     acquireGpus: () => Promise.reject(new Error("nothing asks for a GPU")),
+    acquireElsewhere: () => Promise.reject(new Error("nothing asks for a GPU")),
     parallel: 2,
     overheadRounds: 0,
     untilMs: performance.now() + 300_000,

@@ -12,10 +12,11 @@ import { runnerVersion } from "../version";
 import { runCollectives } from "./collectives";
 import { type Leftovers, leftoversSince, takeStock, watchGpus } from "./leftovers";
 import { measureOverhead } from "./overhead";
+import { runPacking } from "./packing";
 import { type HostRun, readHostRun, writeHostRun } from "./state";
 import { rowOf, type TaskRow } from "./table";
 
-export const hostRunSteps = ["selftest", "collectives", "gate", "overhead"] as const;
+export const hostRunSteps = ["selftest", "collectives", "packing", "gate", "overhead"] as const;
 export type HostRunStep = (typeof hostRunSteps)[number];
 
 export type HostRunOptions = {
@@ -36,6 +37,8 @@ export type HostRunOptions = {
   untilRejected: boolean;
   steps: ReadonlySet<HostRunStep>;
   acquireGpus: (count: number) => Promise<GpuGrant>;
+  /** The same from a pool that shares nothing with the first but the host's locks. */
+  acquireElsewhere: (count: number) => Promise<GpuGrant>;
   /** Gradings of tasks without GPUs at once. */
   parallel: number;
   overheadRounds: number;
@@ -71,6 +74,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     finishedAt: new Date().toISOString(),
     selftest: null,
     collectives: null,
+    packing: null,
     calls: [],
     overhead: [],
   };
@@ -117,6 +121,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     };
 
   const torchTask = options.tasks.find(usesTorchrun);
+  const packs = options.gpus >= 2 && options.gpuUuids.length >= 2;
   const collectives = async (): Promise<void> => {
     if (run.collectives !== null || torchTask === undefined || !options.steps.has("collectives")) return;
     if (!inTime(collectivesMs)) return;
@@ -131,6 +136,28 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       }),
     );
     await save({ collectives: seen });
+  };
+
+  /** Takes every GPU there is, so nothing else goes on meanwhile. */
+  const packing = async (): Promise<void> => {
+    if (!packs || run.packing !== null || torchTask === undefined || !options.steps.has("packing")) return;
+    if (!inTime(packingMs)) return;
+    const { executor, gpuUuids, signal, acquireGpus, acquireElsewhere } = options;
+    const seen = await runPacking({
+      executor,
+      python: await options.pythonOf(torchTask),
+      gpuUuids,
+      pools: new Map([
+        ["first", acquireGpus],
+        ["second", acquireElsewhere],
+      ]),
+      signal,
+      onGraded: ({ pool, gpus, startedMs, endedMs, resolved }) =>
+        say(
+          `packing  ${pool} pool, GPU ${gpus.join(", ")}, ${startedMs} to ${endedMs} ms: ${resolved ? "resolved" : "not resolved"}`,
+        ),
+    });
+    await save({ packing: seen });
   };
 
   const before = await takeStock(options.gpuUuids);
@@ -183,12 +210,14 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     await selfTest();
     await collectives();
   }
+  await packing();
   for (const task of sideBySide ? options.tasks.filter((each) => !onGpus.includes(each)) : options.tasks) {
     rows.push(await gate(task, async () => exploitsSeen()));
   }
   let complete =
     run.selftest !== null &&
     (run.collectives !== null || torchTask === undefined) &&
+    (run.packing !== null || torchTask === undefined || !packs) &&
     rows.every(({ task, report }) => report.gradings.length === gateItems(task, options.repeats).length);
 
   if (made > 0) {
@@ -254,8 +283,9 @@ async function watchWhole(uuids: readonly string[]): Promise<() => Promise<Lefto
   return () => leftoversSince(before, uuids);
 }
 
-/** Seventeen launches, five of which hang to their limit. */
-const collectivesMs = 200_000;
+/** Twenty launches, some of which hang to their limit; and six gradings of one launch. */
+const collectivesMs = 240_000;
+const packingMs = 90_000;
 
 const usesTorchrun = (task: LoadedTask): boolean =>
   task.manifest.groups.some(({ launcher }) => launcher === "torchrun");

@@ -10,6 +10,18 @@ import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
 import { writeSignedReport } from "../suites/signed-report";
 
+/** One of the gradings that ask for GPUs at once; GPUs by their position on the host, times since the first one asked. */
+const packedSchema = z.object({
+  pool: z.string(),
+  asked: z.int().positive(),
+  gpus: z.array(z.int()),
+  askedMs: z.number(),
+  startedMs: z.number(),
+  endedMs: z.number(),
+  resolved: z.boolean(),
+});
+export type Packed = z.infer<typeof packedSchema>;
+
 /** What a host run saw beside the gate's reports: the self-test, and the runner's overhead. Signed, one per run. */
 const hostRunSchema = z.object({
   format: z.literal("infradev-host-run/1"),
@@ -39,12 +51,33 @@ const hostRunSchema = z.object({
           rootRank: z.int().nullable(),
           evidence: z.array(z.string()),
           durationMs: z.number().nullable(),
+          /** What the rank that failed first said, and what NCCL's flight recorder held. */
+          said: z.string().optional(),
+          recording: z.string().optional(),
         }),
       ),
+      /** NCCL's ranks without room in /dev/shm; null where no ranks talk through NCCL. */
+      withoutSharedMemory: z
+        .object({
+          status: z.enum(gradingStatuses),
+          reason: z.string().nullable(),
+          said: z.array(z.string()),
+          holds: z.boolean(),
+        })
+        .nullable()
+        .default(null),
       traffic: z.array(
         z.object({ test: z.string(), meter: z.string(), bytes: z.number(), theoreticalBytes: z.number() }),
       ),
       memory: z.object({ heldMb: z.number(), nvmlMb: z.number().nullable(), allocatorMb: z.number().nullable() }),
+    })
+    .nullable()
+    .default(null),
+  /** Gradings of one GPU and of two that asked for the same GPUs at once; null where it was not run. */
+  packing: z
+    .object({
+      gradings: z.array(packedSchema),
+      problems: z.array(z.string()),
     })
     .nullable()
     .default(null),

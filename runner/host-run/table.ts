@@ -23,6 +23,15 @@ const most = (values: readonly (number | null | undefined)[]): number | null => 
 const cell = (value: number | null, digits = 0): string => (value === null ? "—" : value.toFixed(digits));
 const mebibytes = (bytes: number | null): number | null => (bytes === null ? null : bytes / 1024 ** 2);
 
+/** Peak memory of each GPU in MiB, the largest of any of these gradings. */
+function gpuPeaksOf(gradings: readonly GateGrading[]): string {
+  const gpus = Math.max(0, ...gradings.map(({ gpuPeaksMb }) => gpuPeaksMb?.length ?? 0));
+  if (gpus === 0) return cell(most(gradings.map(({ gpuPeakMemoryMb }) => gpuPeakMemoryMb)));
+  return Array.from({ length: gpus }, (_, gpu) => cell(most(gradings.map((each) => each.gpuPeaksMb?.[gpu])))).join(
+    ", ",
+  );
+}
+
 /** Mutants that pass every official test and that a probe rejects, of those that were graded. */
 function mutantsOf({ task, report }: TaskRow): string {
   const graded = report.gradings.filter(({ patch }) => patch.startsWith("mutant-"));
@@ -54,10 +63,36 @@ const hostLine = ({ host, gpus, executor, runnerVersion, finishedAt }: HostRun |
   return `${finishedAt.slice(0, 10)}, ${used} a grading, ${software.filter(Boolean).join(", ")}, executor ${executor}, runner ${runnerVersion}`;
 };
 
-function collectivesLines({ gpus, rows, traffic, memory }: NonNullable<HostRun["collectives"]>): string[] {
+function packingLines({ gradings, problems }: NonNullable<HostRun["packing"]>): string[] {
+  const found = problems.length === 0 ? "each GPU had one at a time" : problems.join("; ");
+  return [
+    `${gradings.length} gradings of one GPU and of two asked for the GPUs at once, from two pools: ${found}.`,
+    "",
+    "| pool | GPUs | waited s | ran s (since the first asked) |",
+    "|---|---|---|---|",
+    ...gradings.map(
+      ({ pool, gpus, askedMs, startedMs, endedMs }) =>
+        `| ${pool} | ${gpus.join(", ")} | ${cell((startedMs - askedMs) / 1000, 1)} | ${cell(startedMs / 1000, 1)} to ${cell(endedMs / 1000, 1)} |`,
+    ),
+    "",
+  ];
+}
+
+function collectivesLines({
+  gpus,
+  rows,
+  traffic,
+  memory,
+  withoutSharedMemory,
+}: NonNullable<HostRun["collectives"]>): string[] {
   const wrong = rows.filter(({ holds }) => !holds);
   const lines = [
     `Two ranks on ${gpus === 0 ? "the CPU" : `${gpus} GPU${gpus === 1 ? "" : "s"}`} that do known things: the grader says the same of ${rows.length - wrong.length} of ${rows.length} tests${wrong.length === 0 ? "" : ` (not of ${wrong.map(({ test, observed }) => `${test}: ${observed}`).join(", ")})`}.`,
+    ...(withoutSharedMemory === null
+      ? []
+      : [
+          `Without room in /dev/shm the grading ends as ${withoutSharedMemory.status} (${withoutSharedMemory.reason}): ${withoutSharedMemory.holds ? "as expected" : "not as expected"}.`,
+        ]),
     "",
     "| moved by | meter | MiB measured | MiB by theory | difference |",
     "|---|---|---|---|---|",
@@ -83,7 +118,7 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
   const lines = [
     `${hostLine(first)}:`,
     "",
-    "| task | gate | gold | nop f2p passing | mutants rejected | grading s | peak GPU MiB | peak host MiB | transport MiB | NVLink MiB | flaky tests |",
+    "| task | gate | gold | nop f2p passing | mutants rejected | grading s | peak MiB of each GPU | peak host MiB | transport MiB | NVLink MiB | flaky tests |",
     "|---|---|---|---|---|---|---|---|---|---|---|",
   ];
   for (const row of rows) {
@@ -101,7 +136,7 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
         cell(passing),
         mutantsOf(row),
         cell(middle(gold.map(({ durationMs }) => durationMs / 1000)), 1),
-        cell(most(gold.map(({ gpuPeakMemoryMb }) => gpuPeakMemoryMb))),
+        gpuPeaksOf(gold),
         cell(most(gold.map(({ peakMemoryMb }) => peakMemoryMb))),
         cell(mebibytes(most(gold.map(({ transportBytes }) => transportBytes))), 1),
         cell(mebibytes(most(gold.map(({ nvlinkBytes }) => nvlinkBytes))), 1),
@@ -128,6 +163,7 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
       `Self-test: ${results.length - passed} of ${results.length} exploits prevented or detected; the honest control ${controlResolved ? "resolves" : "does not resolve"}.`,
     );
   }
+  if (run?.packing) lines.push(...packingLines(run.packing));
   if (run?.collectives) lines.push(...collectivesLines(run.collectives));
   for (const { task, launches, handMs, launchMs, gradingMs } of run?.overhead ?? []) {
     const ratio = middle(launchMs.map((ms, round) => ms / (handMs[round] ?? Number.NaN)));

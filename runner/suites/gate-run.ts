@@ -73,9 +73,12 @@ const reportEvent = z.object({ event: z.literal("report"), id: z.string(), peak_
 const launchResources = z.object({
   memoryPeakMb: z.number().nullable(),
   ranks: z.array(z.object({ peakRssKb: z.number() })),
+  outside: z.object({
+    gpus: z.array(z.object({ gpu: z.int(), baselineMib: z.number().nullable(), peakMib: z.number().nullable() })),
+  }),
 });
 
-/** Peak memory from a payload: of the grading, and by the end of each test. */
+/** Peak memory from a payload, in MiB: of the grading, by the end of each test, and of each GPU over what it held before. */
 async function readMemory(payloadDir: string) {
   const ofTest = new Map<string, number>();
   const filesOf = async (folder: string): Promise<string[]> => {
@@ -91,13 +94,15 @@ async function readMemory(payloadDir: string) {
     }
   }
   let peakMemoryMb: number | null = null;
+  const ofGpu: number[] = [];
   for (const file of (await filesOf("resources")).filter((path) => path.endsWith(".json"))) {
     const launch = launchResources.safeParse(JSON.parse(await readFile(file, "utf8")));
     if (!launch.success) continue;
     const summed = launch.data.ranks.reduce((sum, rank) => sum + rank.peakRssKb / 1024, 0);
     peakMemoryMb = Math.max(peakMemoryMb ?? 0, launch.data.memoryPeakMb ?? summed);
+    for (const { gpu, peakMib } of launch.data.outside.gpus) ofGpu[gpu] = Math.max(ofGpu[gpu] ?? 0, peakMib ?? 0);
   }
-  return { peakMemoryMb, ofTest };
+  return { peakMemoryMb, ofTest, ofGpu };
 }
 
 export type GateOptions = {

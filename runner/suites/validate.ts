@@ -34,6 +34,8 @@ const gradingSchema = z.object({
   ),
   /** Peak memory of a GPU above what was used before, in MiB, and bytes moved: the largest of any launch. */
   gpuPeakMemoryMb: z.number().optional(),
+  /** The same of each GPU of the grading, in the order of their ranks. */
+  gpuPeaksMb: z.array(z.number()).optional(),
   transportBytes: z.number().optional(),
   nvlinkBytes: z.number().optional(),
   /** Whether the grading ended with the first probe that rejected the patch: what it did not launch is `not-run`. */
@@ -110,7 +112,7 @@ export function itemsOfShard(items: readonly GateItem[], shard: Shard): GateItem
 export function gateGradingOf(
   item: GateItem,
   result: Result,
-  memory: { peakMemoryMb: number | null; ofTest: ReadonlyMap<string, number> },
+  memory: { peakMemoryMb: number | null; ofTest: ReadonlyMap<string, number>; ofGpu: readonly number[] },
   untilRejected: boolean = false,
 ): GateGrading {
   const usages = result.launches.flatMap(({ usage }) => usage ?? []);
@@ -125,6 +127,7 @@ export function gateGradingOf(
     ...item,
     ...(untilRejected ? { untilRejected } : {}),
     ...(gpuPeakMemoryMb === undefined ? {} : { gpuPeakMemoryMb }),
+    ...(memory.ofGpu.length === 0 ? {} : { gpuPeaksMb: [...memory.ofGpu] }),
     ...(transportBytes === undefined ? {} : { transportBytes }),
     ...(nvlinkBytes === undefined ? {} : { nvlinkBytes }),
     status: result.status,
