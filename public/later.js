@@ -34,10 +34,15 @@
   ])
     document.addEventListener(sign, () => whenLoaded(start), { once: true, passive: true, capture: true });
 
+  // The window hears of it first: a framework that is about to take over stops what it cannot handle yet at the document.
+  const first = (sign, then) => window.addEventListener(sign, then, { capture: true });
   const pressed = new WeakSet();
-  document.addEventListener("click", ({ target }) => {
-    const button = target.closest?.("button[data-later]");
-    if (!button || pressed.has(button)) return;
+  first("click", (event) => {
+    const button = event.target.closest?.("button[data-later]");
+    if (!button) return;
+    event.stopPropagation();
+    whenLoaded(start);
+    if (pressed.has(button)) return;
     pressed.add(button);
     const taken = new MutationObserver(() => {
       taken.disconnect();
@@ -45,7 +50,7 @@
     });
     taken.observe(button, { attributeFilter: ["data-later"] });
   });
-  document.addEventListener("input", ({ target }) => {
+  first("input", ({ target }) => {
     if (!target.name || !target.closest("[data-later]")) return;
     const query = new URLSearchParams(location.search);
     if (target.value) query.set(target.name, target.value);

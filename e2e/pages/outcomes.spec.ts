@@ -133,3 +133,28 @@ test("what checks schemas loads with the Verify click, not before", async ({ pag
   await expect(page.getByRole("status")).toHaveText(/checks hold/);
   expect(await withSchemas()).toBeGreaterThan(0);
 });
+
+test("a press while the framework takes over, and stops what it cannot handle yet, is not lost", async ({
+  page,
+  site,
+}) => {
+  await page.addInitScript(() => {
+    const stop = (event: Event) => {
+      if (document.querySelector("button[data-later]")) event.stopPropagation();
+    };
+    document.addEventListener("click", stop, { capture: true });
+  });
+  let goOn = () => {};
+  const pressed = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  await page.route("**/_next/static/chunks/*.js", async (route) => {
+    await pressed;
+    await route.continue();
+  });
+  await page.goto(taskOf(await site.reference("gold"), "resolved"));
+  await page.getByRole("button", { name: "Verify" }).click();
+  await page.getByRole("button", { name: "Verify" }).click();
+  goOn();
+  await expect(page.getByRole("status")).toHaveText(/checks hold/);
+});

@@ -73,6 +73,17 @@ describe("Cohen's kappa", () => {
     ).not.toBeNull();
   });
 
+  it("gives no interval where one rater gave everything one category, whatever rounding leaves", () => {
+    const one = [
+      [9, 0],
+      [2, 0],
+    ];
+    for (const counts of [table(one), [...table(one)].reverse()]) {
+      expect(cohenKappa(counts).kappa).toBeCloseTo(0, 12);
+      expect(cohenKappa(counts).interval).toBeNull();
+    }
+  });
+
   it("is negative where raters agree less than by chance", () => {
     expect(
       cohenKappa(

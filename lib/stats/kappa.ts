@@ -58,9 +58,10 @@ export function cohenKappa(counts: readonly RatingCount[], z = normalQuantile): 
         ? share * (1 - (row(first) + column(first)) * rest) ** 2
         : share * rest ** 2 * (column(first) + row(second)) ** 2;
   }
-  const variance = (spread - (kappa - expected * rest) ** 2) / (n * (1 - expected) ** 2);
-  const error = Math.sqrt(Math.max(0, variance));
-  const telling = n >= leastItemsForInterval && error > 1e-9;
+  // A difference of numbers about 1: what is left of it by rounding alone is nothing.
+  const varied = spread - (kappa - expected * rest) ** 2;
+  const telling = n >= leastItemsForInterval && varied > 1e-12;
+  const error = telling ? Math.sqrt(varied / n) / (1 - expected) : 0;
   return {
     n,
     observed,
