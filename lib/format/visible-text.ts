@@ -16,3 +16,6 @@ export function visibleText(text: string): string {
       (sign) => `<U+${(sign.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0")}>`,
     );
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+export const colourSequence = /\u001b\[[\d;]*m/g;

@@ -131,12 +131,14 @@ export function groupFilter(by: FailureGrouping, key: string): FailureFilter {
 /** What the counts say, in two sentences. */
 export function failuresLead({ total, entryKind, suites, filter }: FailureOverview): string {
   const whose = entryKind === "model" ? "models" : "reference patch sets";
+  const filtered = Object.keys(filter).some((key) => key !== "entryKind");
   if (suites.length === 0 || total.graded === 0)
-    return Object.keys(filter).some((key) => key !== "entryKind")
+    return filtered
       ? `No graded attempt of ${whose} is let through by these filters.`
       : `No attempt of ${whose} is graded here yet.`;
   const of = `${countWord(total.graded)} graded ${plural(total.graded, "attempt")} of ${whose}`;
-  if (total.failing === 0) return `None of ${of} fails in a way that these filters let through.`;
+  if (total.failing === 0)
+    return `None of ${of} ${filtered ? "fails in a way that these filters let through" : "has failed"}.`;
   const most = [...total.classes]
     .filter(({ class: name }) => name !== "unclassified")
     .sort((a, b) => b.attempts - a.attempts)[0];

@@ -2,7 +2,7 @@ import { uuidSchema } from "@/lib/contract/scalars";
 import { type ShownStep, type TrajectoryFacts, trajectoryPageSteps } from "@/lib/contract/trajectory";
 import { formatNumber, formatUsd, plural } from "@/lib/format/numbers";
 import { formatDuration } from "@/lib/format/times";
-import { visibleText } from "@/lib/format/visible-text";
+import { colourSequence, visibleText } from "@/lib/format/visible-text";
 import { lastRange, rangesAround } from "./ranges";
 
 /** What the address of a trajectory asks for. */
@@ -57,9 +57,12 @@ export const trajectorySteps = ({ from, steps }: { from: number; steps: number }
 
 const lineChars = 160;
 
-/** The first line of a text that says something, without what a terminal would act on. */
+/** The first line of a text that says something, without colours; what else a terminal would act on is shown as signs. */
 export function firstLine(text: string): string {
-  const line = /\S[^\n]*/.exec(text)?.[0].trimEnd() ?? "";
+  const line = (/\S[^\n]*/.exec(text)?.[0] ?? "")
+    .slice(0, 4 * lineChars)
+    .replaceAll(colourSequence, "")
+    .trimEnd();
   const visible = visibleText(line.slice(0, 2 * lineChars));
   // No character is cut in two.
   return visible.length > lineChars ? `${visible.slice(0, lineChars - 1).replace(/[\ud800-\udbff]$/, "")}…` : visible;

@@ -1,6 +1,6 @@
 import "server-only";
 import Anser from "anser";
-import { visibleText } from "@/lib/format/visible-text";
+import { colourSequence, visibleText } from "@/lib/format/visible-text";
 
 /** A piece of a line with the classes that dress it; never markup, style or address. */
 export interface StyledPiece {
@@ -8,8 +8,6 @@ export interface StyledPiece {
   classes: string[];
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
-const colourSequence = /\u001b\[[\d;]*m/g;
 const shownControls = /([\u2400-\u241f\u2421]|<U\+[0-9A-F]{4,6}>)/;
 
 const colours = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
