@@ -173,6 +173,13 @@ describe("a control run of gold", () => {
     expect((await control(new Map()))?.evidence).toContain("a: gold: no outcome");
   });
 
+  it("says what NCCL gives as its last error", async () => {
+    const lacking = "Error while creating shared memory segment /dev/shm/nccl-KxRzPt (size 9637888)";
+    const message = `NCCL error in: NCCLUtils.cpp:94, unhandled system error\nncclSystemError: a call failed.\nLast error:\n${lacking}`;
+    const fault = await control(new Map([["a", [outcome("error", message)]]]));
+    expect(fault?.evidence[1]).toBe(`a: gold: NCCL error in: NCCLUtils.cpp:94, unhandled system error: ${lacking}`);
+  });
+
   it("says nothing of what a hidden probe prints", async () => {
     const fault = await control(new Map([["a", [outcome("error", "secret")]]]), true);
     expect(fault?.evidence).toEqual(["a: fails with the candidate's patch and with gold's"]);

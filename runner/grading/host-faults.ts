@@ -245,7 +245,12 @@ export type ControlInput = {
 /** No gold stands here (a suite may be given out without its solutions), or none that can be laid out. */
 const isWithoutGold = (error: unknown): boolean => error instanceof InfraDevError && error.code.startsWith("task.");
 
-const firstLine = (text: string): string => (text.split("\n").find((line) => line.trim() !== "") ?? "").slice(0, 300);
+/** The first line of a message, and what NCCL says below it went wrong. */
+function gistOf(text: string): string {
+  const first = (text.split("\n").find((line) => line.trim() !== "") ?? "").slice(0, 300);
+  const last = /^Last error:[ \t]*\n?[ \t]*(\S.*)$/m.exec(text)?.[1];
+  return last === undefined ? first : `${first}: ${last.slice(0, 300)}`;
+}
 
 /**
  * Decides whose fault it was by a control run of gold. Gold fails too: the host's, with both messages as evidence.
@@ -267,7 +272,7 @@ export async function controlByGold({
   const [first] = failed;
   if (first === undefined) return null;
   const goldMessage = (test: ManifestTest): string =>
-    firstLine(outcomes.get(test.id)?.find(({ outcome }) => outcome.failure !== null)?.outcome.failure?.message ?? "") ||
+    gistOf(outcomes.get(test.id)?.find(({ outcome }) => outcome.failure !== null)?.outcome.failure?.message ?? "") ||
     "no outcome";
   return {
     code: "host.control-failed",
@@ -277,7 +282,7 @@ export async function controlByGold({
       .flatMap(({ test, message }) =>
         probesHidden && test.kind === "probe"
           ? [`${test.id}: fails with the candidate's patch and with gold's`]
-          : [`${test.id}: candidate: ${firstLine(message)}`, `${test.id}: gold: ${goldMessage(test)}`],
+          : [`${test.id}: candidate: ${gistOf(message)}`, `${test.id}: gold: ${goldMessage(test)}`],
       ),
   };
 }
