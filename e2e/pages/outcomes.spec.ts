@@ -152,9 +152,14 @@ test("a press while the framework takes over, and stops what it cannot handle ye
     await pressed;
     await route.continue();
   });
+  let checked = 0;
+  page.on("request", (request) => {
+    if (request.resourceType() === "fetch" && new URL(request.url()).pathname.endsWith("/evidence")) checked += 1;
+  });
   await page.goto(taskOf(await site.reference("gold"), "resolved"));
   await page.getByRole("button", { name: "Verify" }).click();
   await page.getByRole("button", { name: "Verify" }).click();
   goOn();
   await expect(page.getByRole("status")).toHaveText(/checks hold/);
+  expect(checked).toBe(1);
 });

@@ -17,5 +17,6 @@ export function visibleText(text: string): string {
     );
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+/** Sequences by which a terminal changes colour and weight (SGR of ECMA-48), and nothing else that it acts on. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
 export const colourSequence = /\u001b\[[\d;]*m/g;

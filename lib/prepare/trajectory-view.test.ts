@@ -59,6 +59,10 @@ describe("a step in a line", () => {
   it("is the first that says something, cut, without what would act", () => {
     expect(firstLine(" \n\n  first \u202e line  \nsecond")).toBe("first <U+202E> line");
     expect(firstLine("\u001b[1;31mred\u001b[0m and \u001b[2K")).toBe("red and ␛[2K");
+    expect(firstLine("\u001b[0m\nsaid")).toBe("said");
+    expect(firstLine("\u001b[31m   red")).toBe("red");
+    const coloured = [..."The quick brown fox jumps over the lazy dog"].map((sign) => `\u001b[38;2;255;100;1m${sign}`);
+    expect(firstLine(coloured.join(""))).toBe("The quick brown fox jumps over the lazy dog");
     expect(firstLine("x".repeat(1000))).toHaveLength(160);
     expect(firstLine(`x${"\u{1F600}".repeat(500)}`)).toBe(`x${"\u{1F600}".repeat(79)}…`);
     expect(firstLine(`xy${"\u{1F600}".repeat(500)}`)).toBe(`xy${"\u{1F600}".repeat(78)}…`);

@@ -59,10 +59,9 @@ const lineChars = 160;
 
 /** The first line of a text that says something, without colours; what else a terminal would act on is shown as signs. */
 export function firstLine(text: string): string {
-  const line = (/\S[^\n]*/.exec(text)?.[0] ?? "")
-    .slice(0, 4 * lineChars)
-    .replaceAll(colourSequence, "")
-    .trimEnd();
+  // More than a line's worth of colours is not looked behind.
+  const plain = text.slice(0, 64 * lineChars).replaceAll(colourSequence, "");
+  const line = /\S[^\n]*/.exec(plain)?.[0].trimEnd() ?? "";
   const visible = visibleText(line.slice(0, 2 * lineChars));
   // No character is cut in two.
   return visible.length > lineChars ? `${visible.slice(0, lineChars - 1).replace(/[\ud800-\udbff]$/, "")}…` : visible;

@@ -24,7 +24,7 @@ export const leastItemsForInterval = 10;
  *
  * The standard error is the one for a kappa that need not be 0 (J. L. Fleiss, J. Cohen, B. S. Everitt, "Large sample
  * standard errors of kappa and weighted kappa", Psychological Bulletin 72 (1969), 323-327). It is 0 where the raters
- * agree, or differ, throughout; no interval is given there, nor below `leastItemsForInterval` items.
+ * agree, or differ, throughout, and where one of them gave everything one category; no interval is given there, nor below `leastItemsForInterval` items.
  * Kappa: J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20 (1960),
  * 37-46.
  *

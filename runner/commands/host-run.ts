@@ -57,7 +57,7 @@ export function registerHostRun(program: Command): void {
   program
     .command("host-run [suites-or-tasks...]")
     .description(
-      "everything that has to be seen on a host: self-test, gate of every task, overhead; in resumable parts",
+      "everything that has to be seen on a host: self-test, known ranks, packing, gate of every task, overhead; in resumable parts",
     )
     .addOption(executorOption())
     .addOption(mirrorOption())
@@ -102,8 +102,8 @@ export function registerHostRun(program: Command): void {
           gpuUuids: gpus === 0 ? [] : gpuUuids,
           untilRejected: options.untilRejected ?? false,
           steps: new Set(options.steps ?? hostRunSteps),
-          acquireGpus: (count) => pool.acquire(count, { signal }),
-          acquireElsewhere: (count) => elsewhere.acquire(count, { signal }),
+          acquireGpus: (count, own = signal) => pool.acquire(count, { signal: own }),
+          acquireElsewhere: (count, own = signal) => elsewhere.acquire(count, { signal: own }),
           parallel: Math.max(1, Math.floor(availableParallelism() / ranksOf(tasks))),
           overheadRounds: options.rounds,
           untilMs,

@@ -19,6 +19,9 @@ import { rowOf, type TaskRow } from "./table";
 export const hostRunSteps = ["selftest", "collectives", "packing", "gate", "overhead"] as const;
 export type HostRunStep = (typeof hostRunSteps)[number];
 
+/** Waits for GPUs and locks them, until the run is told to end, or `signal` says so. */
+type AcquireGpus = (count: number, signal?: AbortSignal) => Promise<GpuGrant>;
+
 export type HostRunOptions = {
   tasks: readonly LoadedTask[];
   pythonOf: (task: LoadedTask) => Promise<PythonRuntime>;
@@ -36,9 +39,9 @@ export type HostRunOptions = {
   /** Mutants' gradings end with the first probe that rejects them. */
   untilRejected: boolean;
   steps: ReadonlySet<HostRunStep>;
-  acquireGpus: (count: number) => Promise<GpuGrant>;
+  acquireGpus: AcquireGpus;
   /** The same from a pool that shares nothing with the first but the host's locks. */
-  acquireElsewhere: (count: number) => Promise<GpuGrant>;
+  acquireElsewhere: AcquireGpus;
   /** Gradings of tasks without GPUs at once. */
   parallel: number;
   overheadRounds: number;
@@ -52,9 +55,9 @@ export type HostRunOutcome = { complete: boolean; rows: TaskRow[]; run: HostRun 
 
 /**
  * Everything that has to be seen on a host, in steps that are each made once: the self-test; two ranks that do known
- * things; the gate of every task, with GPUs one grading after the other and a look at the host after each; the runner's
- * overhead on the first task of each suite that uses torchrun. Side by side, all but the last go on at once, each
- * grading on GPUs of its own. Ends in time and says whether something is left.
+ * things; gradings packed onto the host's GPUs; the gate of every task, with GPUs one grading after the other and a look
+ * at the host after each; the runner's overhead on the first task of each suite that uses torchrun. Side by side, all but
+ * packing and overhead go on at once, each grading on GPUs of its own. Ends in time and says whether something is left.
  */
 export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome> {
   const { out, signer, say } = options;
@@ -121,7 +124,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     };
 
   const torchTask = options.tasks.find(usesTorchrun);
-  const packs = options.gpus >= 2 && options.gpuUuids.length >= 2;
+  const packs = options.gpuUuids.length >= 2;
   const collectives = async (): Promise<void> => {
     if (run.collectives !== null || torchTask === undefined || !options.steps.has("collectives")) return;
     if (!inTime(collectivesMs)) return;
@@ -138,18 +141,18 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     await save({ collectives: seen });
   };
 
-  /** Takes every GPU there is, so nothing else goes on meanwhile. */
+  /** Asks for every GPU there is, so nothing else goes on meanwhile. */
   const packing = async (): Promise<void> => {
     if (!packs || run.packing !== null || torchTask === undefined || !options.steps.has("packing")) return;
     if (!inTime(packingMs)) return;
-    const { executor, gpuUuids, signal, acquireGpus, acquireElsewhere } = options;
+    const { executor, gpuUuids, signal } = options;
     const seen = await runPacking({
       executor,
       python: await options.pythonOf(torchTask),
-      gpuUuids,
+      gpus: gpuUuids.length,
       pools: new Map([
-        ["first", acquireGpus],
-        ["second", acquireElsewhere],
+        ["first", options.acquireGpus],
+        ["second", options.acquireElsewhere],
       ]),
       signal,
       onGraded: ({ pool, gpus, startedMs, endedMs, resolved }) =>
@@ -285,7 +288,7 @@ async function watchWhole(uuids: readonly string[]): Promise<() => Promise<Lefto
 
 /** Twenty launches, some of which hang to their limit; and six gradings of one launch. */
 const collectivesMs = 240_000;
-const packingMs = 90_000;
+const packingMs = 180_000;
 
 const usesTorchrun = (task: LoadedTask): boolean =>
   task.manifest.groups.some(({ launcher }) => launcher === "torchrun");

@@ -1,9 +1,20 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { z } from "zod";
+import type { Result } from "@/lib/contract/result";
 import type { resourceLimitSchema } from "@/lib/contract/task";
+import type { OutcomeStatus } from "@/lib/contract/vocabulary";
+import type { GpuGrant } from "../gpus/grant";
+import type { RunnerExecutor } from "../grade-to-bundle";
+import { gradeTask } from "../grading/grade";
+import type { PythonRuntime } from "../grading/python-runtime";
+import { processOwner } from "../processes/owner";
 import { type LoadedTask, loadTask } from "../suites/load";
+import { readReferencePatch, referenceCandidate } from "../suites/reference";
 import { sealTask } from "../suites/seal";
+import { runnerVersion } from "../version";
 
 const program = `"""Two ranks and their group: NCCL where each has a GPU of its own, else gloo."""
 
@@ -147,4 +158,45 @@ export async function writeKnownTask(dir: string, known: KnownTask): Promise<Loa
   const taskDir = join(dir, slug);
   await sealTask(taskDir);
   return await loadTask(taskDir);
+}
+
+export type KnownGrading = {
+  executor: RunnerExecutor;
+  python: PythonRuntime;
+  gpus: GpuGrant | null;
+  signal: AbortSignal;
+  onTest?: (id: string, status: OutcomeStatus) => void;
+};
+
+/** Grades the base of a known task as it is. */
+export async function gradeKnownTask(
+  { executor, python, gpus, signal, onTest }: KnownGrading,
+  known: KnownTask,
+): Promise<Result> {
+  const work = await mkdtemp(join(tmpdir(), `infradev-known-${processOwner}-`));
+  try {
+    const task = await writeKnownTask(join(work, "task"), known);
+    const { result } = await gradeTask({
+      task,
+      suite: task.suite,
+      patch: await readReferencePatch(task, "nop"),
+      candidate: referenceCandidate("nop"),
+      gradingId: randomUUID(),
+      attemptId: null,
+      lease: null,
+      executor,
+      gpus,
+      python,
+      workDir: join(work, "grading"),
+      signal,
+      runnerVersion,
+      onProgress: (event) => {
+        if (event.type === "test") onTest?.(event.id, event.status);
+      },
+    });
+    signal.throwIfAborted();
+    return result;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
 }

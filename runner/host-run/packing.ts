@@ -1,30 +1,35 @@
 import type { GpuGrant } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import type { PythonRuntime } from "../grading/python-runtime";
-import type { LoadedTask } from "../suites/load";
-import { gradeKnownTask } from "./collectives";
-import { writeKnownTask } from "./known-task";
+import { gradeKnownTask, type KnownTask } from "./known-task";
 import type { HostRun, Packed } from "./state";
 
-/** What asks for GPUs at once, in this order, from two pools that know of each other only by the locks. */
-const asked: readonly { pool: string; gpus: number }[] = [
-  { pool: "first", gpus: 1 },
-  { pool: "second", gpus: 1 },
-  { pool: "first", gpus: 2 },
-  { pool: "second", gpus: 1 },
-  { pool: "first", gpus: 1 },
-  { pool: "second", gpus: 2 },
-];
+type Asked = { pool: string; gpus: number };
+
+/**
+ * What asks for a host's GPUs at once, in this order, from two pools that know of each other only by the locks: half of
+ * them, or all.
+ */
+export function askedOf(gpus: number): Asked[] {
+  const half = Math.max(1, Math.floor(gpus / 2));
+  return [
+    { pool: "first", gpus: half },
+    { pool: "second", gpus: half },
+    { pool: "first", gpus },
+    { pool: "second", gpus: half },
+    { pool: "first", gpus: half },
+    { pool: "second", gpus },
+  ];
+}
 
 const seesNodes = (gpus: number): string =>
   `    assert len([name for name in os.listdir("/dev") if name[:6] == "nvidia" and name[6:].isdigit()]) == ${gpus}\n`;
 
 /** Ranks that see the GPUs of their grant and no others, meet, and stay long enough for gradings to lie side by side. */
-const writePackingTask = (dir: string, gpus: number, sandboxed: boolean): Promise<LoadedTask> =>
-  writeKnownTask(dir, {
-    slug: "packing",
-    gpus,
-    source: `import os
+const packingTask = (gpus: number, sandboxed: boolean): KnownTask => ({
+  slug: "packing",
+  gpus,
+  source: `import os
 import time
 
 import torch
@@ -40,51 +45,67 @@ ${sandboxed ? seesNodes(gpus) : ""}    open_group()
     time.sleep(2)
     assert meet().item() == 2
 `,
-    groups: [{ id: "packed", testTimeoutSec: 60 }],
-    tests: { test_has_its_gpus_and_no_others: { group: "packed", needsGpus: gpus } },
-  });
+  groups: [{ id: "packed", testTimeoutSec: 60 }],
+  tests: { test_has_its_gpus_and_no_others: { group: "packed", needsGpus: gpus } },
+});
+
+/** All six gradings of one launch, with room for a slow host. Whoever waits for GPUs longer than that is forgotten. */
+const patienceMs = 180_000;
 
 /**
- * Grades with one GPU and with two, all asked for at once from two pools, and looks at who had which GPU when: never two
- * the same, two gradings of one GPU side by side, and nobody waits for ever.
+ * Grades with half of a host's GPUs and with all of them, asked for at once from two pools, and looks at who had which
+ * GPU when: never two the same, gradings of both pools side by side, and everyone gets some. What goes wrong stands in
+ * `problems`. Throws what `signal` says where it aborts.
  */
 export async function runPacking(options: {
   executor: RunnerExecutor;
   python: PythonRuntime;
-  /** GPUs of the host, in its order. */
-  gpuUuids: readonly string[];
-  pools: ReadonlyMap<string, (count: number) => Promise<GpuGrant>>;
+  /** GPUs of the host. */
+  gpus: number;
+  pools: ReadonlyMap<string, (count: number, signal: AbortSignal) => Promise<GpuGrant>>;
   signal: AbortSignal;
   onGraded?: (packed: Packed) => void;
 }): Promise<NonNullable<HostRun["packing"]>> {
+  const { executor, python, signal } = options;
   const beganMs = performance.now();
   const since = (): number => Math.round(performance.now() - beganMs);
-  const one = async ({ pool, gpus: count }: (typeof asked)[number]): Promise<Packed> => {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  const one = async ({ pool, gpus: count }: Asked): Promise<Packed> => {
     const acquire = options.pools.get(pool);
     if (acquire === undefined) throw new Error(`there is no pool ${pool}`);
     const askedMs = since();
-    const grant = await acquire(count);
+    const grant = await acquire(count, patience);
     const startedMs = since();
-    let endedMs = startedMs;
     try {
-      const { executor, python, signal } = options;
-      const result = await gradeKnownTask({ executor, python, gpus: grant, signal }, "nop", (dir) =>
-        writePackingTask(dir, count, executor === "bwrap"),
+      const { summary } = await gradeKnownTask(
+        { executor, python, gpus: grant, signal },
+        packingTask(count, executor === "bwrap"),
       );
-      endedMs = since();
-      const gpus = grant.uuids.map((uuid) => options.gpuUuids.indexOf(uuid));
-      const packed = { pool, asked: count, gpus, askedMs, startedMs, endedMs, resolved: result.summary.resolved };
+      const packed = {
+        pool,
+        asked: count,
+        gpus: grant.devices.map(({ index }) => index),
+        askedMs,
+        startedMs,
+        endedMs: since(),
+        resolved: summary.resolved,
+      };
       options.onGraded?.(packed);
       return packed;
     } finally {
       await grant.release();
     }
   };
+  const asked = askedOf(options.gpus);
   const settled = await Promise.allSettled(asked.map(one));
-  const failed = settled.find((each) => each.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+  signal.throwIfAborted();
   const gradings = settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-  return { gradings, problems: problemsOf(gradings) };
+  const failed = settled.flatMap((each, at) =>
+    each.status === "rejected"
+      ? [`${asked[at]?.gpus} GPUs of the ${asked[at]?.pool} pool: ${String(each.reason)}`]
+      : [],
+  );
+  return { gradings, problems: [...failed, ...problemsOf(gradings)] };
 }
 
 /** What is wrong with gradings that were packed onto a host's GPUs. */
@@ -96,14 +117,16 @@ export function problemsOf(gradings: readonly Packed[]): string[] {
   let sideBySide = false;
   for (const [at, one] of gradings.entries()) {
     if (!one.resolved) problems.push(`${nameOf(one)} is not resolved`);
-    if (one.gpus.length !== one.asked || one.gpus.includes(-1)) problems.push(`${nameOf(one)} had other GPUs`);
+    if (one.gpus.length !== one.asked) problems.push(`${nameOf(one)} had other GPUs`);
     for (const other of gradings.slice(at + 1)) {
       if (!overlap(one, other)) continue;
       const shared = one.gpus.filter((gpu) => other.gpus.includes(gpu));
       if (shared.length > 0) problems.push(`${nameOf(one)} and ${nameOf(other)} had GPU ${shared.join(", ")} at once`);
-      else sideBySide = true;
+      else sideBySide ||= one.pool !== other.pool;
     }
   }
-  if (!sideBySide) problems.push("no two gradings ran side by side");
+  if (!sideBySide) problems.push("no gradings of both pools ran side by side");
+  const waited = gradings.some((one) => gradings.some((other) => other.endedMs <= one.startedMs));
+  if (!waited) problems.push("nobody had to wait");
   return problems;
 }

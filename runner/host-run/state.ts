@@ -10,7 +10,7 @@ import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
 import { writeSignedReport } from "../suites/signed-report";
 
-/** One of the gradings that ask for GPUs at once; GPUs by their position on the host, times since the first one asked. */
+/** One of the gradings that ask for GPUs at once; GPUs by nvidia-smi's index, times since the first one asked. */
 const packedSchema = z.object({
   pool: z.string(),
   asked: z.int().positive(),
@@ -22,7 +22,7 @@ const packedSchema = z.object({
 });
 export type Packed = z.infer<typeof packedSchema>;
 
-/** What a host run saw beside the gate's reports: the self-test, and the runner's overhead. Signed, one per run. */
+/** What a host run saw beside the gate's reports (see README.md). Signed, one per run. */
 const hostRunSchema = z.object({
   format: z.literal("infradev-host-run/1"),
   runnerVersion: z.string(),
@@ -56,7 +56,7 @@ const hostRunSchema = z.object({
           recording: z.string().optional(),
         }),
       ),
-      /** NCCL's ranks without room in /dev/shm; null where no ranks talk through NCCL. */
+      /** NCCL's ranks without room in /dev/shm; null where no ranks talk through NCCL in a sandbox. */
       withoutSharedMemory: z
         .object({
           status: z.enum(gradingStatuses),
@@ -73,7 +73,7 @@ const hostRunSchema = z.object({
     })
     .nullable()
     .default(null),
-  /** Gradings of one GPU and of two that asked for the same GPUs at once; null where it was not run. */
+  /** Gradings of half of the GPUs and of all that asked for them at once; null where it was not run. */
   packing: z
     .object({
       gradings: z.array(packedSchema),

@@ -74,7 +74,7 @@ const launchResources = z.object({
   memoryPeakMb: z.number().nullable(),
   ranks: z.array(z.object({ peakRssKb: z.number() })),
   outside: z.object({
-    gpus: z.array(z.object({ gpu: z.int(), baselineMib: z.number().nullable(), peakMib: z.number().nullable() })),
+    gpus: z.array(z.object({ gpu: z.int(), peakMib: z.number().nullable() })),
   }),
 });
 
@@ -94,13 +94,16 @@ async function readMemory(payloadDir: string) {
     }
   }
   let peakMemoryMb: number | null = null;
-  const ofGpu: number[] = [];
+  const ofGpu: (number | null)[] = [];
   for (const file of (await filesOf("resources")).filter((path) => path.endsWith(".json"))) {
     const launch = launchResources.safeParse(JSON.parse(await readFile(file, "utf8")));
     if (!launch.success) continue;
     const summed = launch.data.ranks.reduce((sum, rank) => sum + rank.peakRssKb / 1024, 0);
     peakMemoryMb = Math.max(peakMemoryMb ?? 0, launch.data.memoryPeakMb ?? summed);
-    for (const { gpu, peakMib } of launch.data.outside.gpus) ofGpu[gpu] = Math.max(ofGpu[gpu] ?? 0, peakMib ?? 0);
+    for (const { gpu, peakMib } of launch.data.outside.gpus) {
+      const before = ofGpu[gpu] ?? null;
+      ofGpu[gpu] = peakMib === null ? before : Math.max(before ?? 0, peakMib);
+    }
   }
   return { peakMemoryMb, ofTest, ofGpu };
 }

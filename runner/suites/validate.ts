@@ -28,14 +28,14 @@ const gradingSchema = z.object({
       durationMs: z.number().nullable(),
       /** Growth of a rank's peak resident memory during the test, in MiB, the largest over ranks. */
       peakMemoryMb: z.number().nullable(),
-      /** Of gold alone: what a test that did not pass said, on the rank that failed first, and its stack where it hung. */
+      /** Of gold alone: what a test that did not pass said, on each rank, and where it stood where it hung. */
       failure: z.string().optional(),
     }),
   ),
   /** Peak memory of a GPU above what was used before, in MiB, and bytes moved: the largest of any launch. */
   gpuPeakMemoryMb: z.number().optional(),
-  /** The same of each GPU of the grading, in the order of their ranks. */
-  gpuPeaksMb: z.array(z.number()).optional(),
+  /** The same of each GPU of the grading, in the order of their ranks; null where nothing measured it. */
+  gpuPeaksMb: z.array(z.number().nullable()).optional(),
   transportBytes: z.number().optional(),
   nvlinkBytes: z.number().optional(),
   /** Whether the grading ended with the first probe that rejected the patch: what it did not launch is `not-run`. */
@@ -112,7 +112,7 @@ export function itemsOfShard(items: readonly GateItem[], shard: Shard): GateItem
 export function gateGradingOf(
   item: GateItem,
   result: Result,
-  memory: { peakMemoryMb: number | null; ofTest: ReadonlyMap<string, number>; ofGpu: readonly number[] },
+  memory: { peakMemoryMb: number | null; ofTest: ReadonlyMap<string, number>; ofGpu: readonly (number | null)[] },
   untilRejected: boolean = false,
 ): GateGrading {
   const usages = result.launches.flatMap(({ usage }) => usage ?? []);
@@ -152,12 +152,16 @@ export function gateGradingOf(
 
 /** A test that gold does not pass is looked into by whoever reads the report, without the grading's bundle. */
 function failureOf({ rootRank, ranks }: Result["tests"][number]): string | undefined {
-  const failed = ranks.filter(({ failure }) => failure !== null);
-  const failure = (failed.find(({ rank }) => rank === rootRank) ?? failed[0])?.failure;
-  if (failure == null) return undefined;
-  const said = failure.exceptionType === null ? failure.message : `${failure.exceptionType}: ${failure.message}`;
-  const stacks = (failure.evidence ?? []).filter(({ kind }) => kind === "stack-dump").map(({ excerpt }) => excerpt);
-  return [said.slice(0, 400), ...stacks.map((stack) => stack.slice(0, 3000))].join("\n");
+  const failed = ranks.flatMap(({ rank, failure }) => (failure === null ? [] : [{ rank, failure }]));
+  if (failed.length === 0) return undefined;
+  const textOf = ({ rank, failure }: (typeof failed)[number]): string => {
+    const said = failure.exceptionType === null ? failure.message : `${failure.exceptionType}: ${failure.message}`;
+    const stacks = (failure.evidence ?? []).filter(({ kind }) => kind === "stack-dump").map(({ excerpt }) => excerpt);
+    const whole = [said.slice(0, 400), ...stacks.map((stack) => stack.slice(0, 2000))].join("\n");
+    return failed.length === 1 ? whole : `rank ${rank}: ${whole}`;
+  };
+  const rootFirst = failed.toSorted((a, b) => Number(b.rank === rootRank) - Number(a.rank === rootRank));
+  return rootFirst.slice(0, 4).map(textOf).join("\n");
 }
 
 /** Joins reports of shards of one task. Throws `validation.*` where they are not of the same thing. */

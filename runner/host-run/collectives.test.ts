@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { TestOutcome } from "@/lib/contract/result";
+import { rowOf, withoutSharedMemoryOf } from "./collectives";
+import { collectivesTask, expectations, withoutSharedMemoryTask } from "./collectives-task";
+import { idOf, writeKnownTask } from "./known-task";
+
+const failure = (message: string, evidence: { kind: "flight-recorder" | "nccl-log"; excerpt: string }[] = []) => ({
+  phase: "call" as const,
+  exceptionType: null,
+  mro: [],
+  message,
+  frames: [],
+  activeCheck: null,
+  secondaryOf: null,
+  evidence: evidence.map((each) => ({ ...each, file: "evidence/file" })),
+});
+const outcome = (
+  status: TestOutcome["status"],
+  rootRank: number | null,
+  failures: (ReturnType<typeof failure> | null)[],
+): TestOutcome =>
+  ({
+    status,
+    rootRank,
+    durationMs: 20_000,
+    ranks: failures.map((each, rank) => ({ rank, failure: each })),
+  }) as unknown as TestOutcome;
+
+const open = {
+  kind: "flight-recorder" as const,
+  excerpt: "under way: 1\nnccl:all_reduce sequence 2 of group 0: started",
+};
+const idle = { kind: "flight-recorder" as const, excerpt: "no collective was under way" };
+const unread = { kind: "flight-recorder" as const, excerpt: "a dump of 9 bytes that was not read: opcode 99" };
+
+describe("what the grader says of a test", () => {
+  const hangs = { test: "test_hangs[0]", status: "hung", recorded: true } as const;
+
+  it("holds through NCCL where a recording names what is under way, on whichever rank", () => {
+    const seen = outcome("hung", 0, [failure("ended", [idle]), failure("ended", [open])]);
+    expect(rowOf(hangs, seen, 2)).toMatchObject({ holds: true, observed: "hung", recording: open.excerpt });
+    for (const evidence of [[], [idle], [unread]])
+      expect(rowOf(hangs, outcome("hung", 0, [failure("ended", evidence)]), 2).holds).toBe(false);
+    expect(rowOf(hangs, outcome("hung", 0, [failure("ended")]), 1).holds, "gloo records nothing").toBe(true);
+  });
+
+  it("does not hold with another status, another root rank, or without an outcome", () => {
+    const raises = { test: "test_raises[1]", status: "error", rootRank: 1 } as const;
+    expect(rowOf(raises, outcome("error", 1, [null, failure("ValueError")]), 2).holds).toBe(true);
+    expect(rowOf(raises, outcome("error", 0, [failure("lost")]), 2).holds).toBe(false);
+    expect(rowOf(raises, outcome("hung", 1, [failure("lost")]), 2).holds).toBe(false);
+    expect(rowOf(raises, undefined, 2)).toMatchObject({ holds: false, observed: "not-run" });
+    expect(rowOf({ test: "a", status: "not-passed" }, outcome("passed", null, [null]), 2).holds).toBe(false);
+  });
+});
+
+describe("ranks without shared memory", () => {
+  const lacking = "Error while creating shared memory segment /dev/shm/nccl-a (size 9)";
+  const tests = [outcome("error", 0, [failure(lacking)])];
+  const reason = (code: string, gold: string) => ({
+    code,
+    message: "a message",
+    evidence: [`a: candidate: ${lacking}`, `a: gold: ${gold}`],
+  });
+
+  it("are the host's fault where gold says that it lacks it too, and where nothing else ended the grading", () => {
+    const said = (status: "infra" | "completed", code: string, gold: string) =>
+      withoutSharedMemoryOf({ status, reason: reason(code, gold), tests }).holds;
+    expect(said("infra", "host.control-failed", `NCCL error: ${lacking}`)).toBe(true);
+    expect(said("infra", "host.control-failed", "another error")).toBe(false);
+    expect(said("infra", "host.gpu-not-free", `NCCL error: ${lacking}`)).toBe(false);
+    expect(withoutSharedMemoryOf({ status: "completed", reason: null, tests }).holds).toBe(false);
+  });
+});
+
+it("the known tasks can be loaded, for no GPU, one and two", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "infradev-known-test-"));
+  try {
+    for (const known of [collectivesTask(0), collectivesTask(1), collectivesTask(2), withoutSharedMemoryTask(2)]) {
+      const task = await writeKnownTask(join(folder, `${known.slug}-${known.gpus}`), known);
+      expect(task.manifest.task.gpusGrade).toBe(known.gpus);
+      const wanted = known.slug === "collectives" ? expectations.map(({ test }) => idOf(test)) : [idOf("test_meets")];
+      expect(task.manifest.tests.map(({ id }) => id).toSorted()).toEqual(wanted.toSorted());
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
