@@ -190,6 +190,8 @@ class Conclusion {
     const open = record.open?.id === id && !record.waiting;
     const collecting = record.collected === null && (this.culprit?.collecting ?? false);
     if (!open && !blamed && !collecting) return notRun;
+    const failed = record.failureBeforeEnd(id);
+    if (failed !== null) return failed;
     const diedItself = record.exit !== null && !this.wasKilledByUs(record);
     const crashed = blamed ? this.culprit?.kind === "crashed" : diedItself;
     const started = record.items.get(id);

@@ -104,6 +104,46 @@ def test_after():
   });
 });
 
+describe("a failure before a teardown in which the ranks meet", () => {
+  const meeting = (body: string) => `${head}import socket
+
+ADDRESS = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+
+
+@pytest.fixture
+def group():
+    yield
+    if RANK == 1:
+        ${body}
+
+
+def test_a_value(group):
+    assert RANK == 0, "rank 1 read what nobody wrote"
+    with socket.create_server(ADDRESS) as server:
+        server.accept()
+`;
+
+  it("is the cause of the wait in it, and of the other rank's", async () => {
+    const task = await tiny.task(oneFile(meeting("time.sleep(60)"), ["a_value"], { testTimeoutSec: 3 }));
+    const { result } = await tiny.grade(task, null);
+    const outcome = outcomeOf(result, "test_a_value");
+    expect(outcome).toMatchObject({ status: "failed", rootRank: 1 });
+    expect(outcome.ranks[1]?.failure).toMatchObject({ phase: "call", secondaryOf: null });
+    expect(outcome.ranks[1]?.failure?.message).toContain("rank 1 read what nobody wrote");
+    expect(outcome.ranks[0]).toMatchObject({ status: "hung", failure: { secondaryOf: 1 } });
+    expect(result.launches.map(({ killed }) => killed)).toEqual(["test-timeout"]);
+  });
+
+  it("stays what it was where the rank dies there", async () => {
+    const task = await tiny.task(oneFile(meeting("os.abort()"), ["a_value"], { testTimeoutSec: 3 }));
+    const { result } = await tiny.grade(task, null);
+    const outcome = outcomeOf(result, "test_a_value");
+    expect(outcome).toMatchObject({ status: "failed", rootRank: 1 });
+    expect(outcome.ranks[1]).toMatchObject({ status: "failed", failure: { phase: "call" } });
+    expect(outcome.ranks[0]).toMatchObject({ status: "hung", failure: { secondaryOf: 1 } });
+  });
+});
+
 describe("a launcher", () => {
   it("that the candidate ends in each of many tests is never the host's fault", async () => {
     const names = ["one", "two", "three", "four", "five"];

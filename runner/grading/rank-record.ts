@@ -195,8 +195,27 @@ export class RankRecord {
     };
   }
 
+  /** How an item failed that the rank did not report to its end: a later wait or death does not undo it. Else null. */
+  failureBeforeEnd(id: string): ReportedOutcome | null {
+    const item = this.items.get(id);
+    const report = item?.reports.find(({ outcome }) => outcome === "failed");
+    return item === undefined || report === undefined ? null : this.outcomeOfReport(item, report);
+  }
+
+  private outcomeOfReport(item: ItemRecord, report: Report): ReportedOutcome {
+    const { phase } = report;
+    const failure = this.detail(phase, report.exception, report.message ?? "");
+    const status =
+      report.outcome === "skipped"
+        ? "skipped"
+        : phase === "call" && (report.exception === null || isAssertion(failure))
+          ? "failed"
+          : "error";
+    return { status, durationMs: durationOf(item), failure, failedAt: report.time };
+  }
+
   private outcomeOfReports(item: ItemRecord): ReportedOutcome {
-    const durationMs = item.reports.reduce((sum, report) => sum + report.duration, 0) * 1000;
+    const durationMs = durationOf(item);
     for (const phase of ["setup", "call", "teardown"] as const) {
       // A test with subtests reports its call more than once: it passed only where all of them did.
       const reports = item.reports.filter((report) => report.phase === phase);
@@ -205,15 +224,7 @@ export class RankRecord {
         const failure = this.detail(phase, null, `pytest gave no report of the ${phase} phase`);
         return { status: "error", durationMs, failure, failedAt: item.endedAt };
       }
-      if (report.outcome === "passed") continue;
-      const failure = this.detail(phase, report.exception, report.message ?? "");
-      const status =
-        report.outcome === "skipped"
-          ? "skipped"
-          : phase === "call" && (report.exception === null || isAssertion(failure))
-            ? "failed"
-            : "error";
-      return { status, durationMs, failure, failedAt: report.time };
+      if (report.outcome !== "passed") return this.outcomeOfReport(item, report);
     }
     return { status: "passed", durationMs, failure: null, failedAt: null };
   }
@@ -230,6 +241,10 @@ export class RankRecord {
     };
   }
 }
+
+/** Milliseconds of the phases that were reported. */
+const durationOf = ({ reports }: ItemRecord): number =>
+  reports.reduce((sum, report) => sum + report.duration, 0) * 1000;
 
 const pick = ({ line, function: name, code }: { line: number; function: string; code: string | null }) => ({
   line,

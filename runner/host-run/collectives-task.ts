@@ -37,6 +37,12 @@ def group():
         dist.destroy_process_group()
 
 
+@pytest.fixture
+def parting(group):
+    yield
+    dist.barrier()
+
+
 def synchronize():
     if device().type == "cuda":
         torch.cuda.synchronize()
@@ -112,6 +118,13 @@ def test_crashes(group, which):
     meet()
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_fails_before_parting(parting, which):
+    assert rank() != which
+    meet()
+    meet()
+
+
 def test_asserts_on_the_device(group):
     if rank() == 1:
         torch.ones(4, device=device())[torch.tensor([9], device=device())]
@@ -160,6 +173,7 @@ const faulty = [
     { test: `test_crashes[${rank}]`, status: "crashed", rootRank: rank },
     { test: `test_exits[${rank}]`, status: "crashed", rootRank: rank },
     { test: `test_raises[${rank}]`, status: "error", rootRank: rank },
+    { test: `test_fails_before_parting[${rank}]`, status: "failed", rootRank: rank },
   ]),
   { test: "test_asserts_on_the_device", status: "not-passed", rootRank: 1, onGpus: true },
   { test: "test_times_out", status: "not-passed", rootRank: 0, recorded: true },
