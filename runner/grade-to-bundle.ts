@@ -37,14 +37,19 @@ export type GradeRequest = {
   onProgress: (event: ProgressEvent) => void;
 };
 
-/** Grades a patch and writes the signed bundle of what was seen, whatever the outcome. */
-export async function gradeToBundle(request: GradeRequest): Promise<{ result: Result; bundle: WrittenBundle }> {
+/**
+ * Grades a patch and writes the signed bundle of what was seen, whatever the outcome. `redactedTexts` are those of the
+ * trajectory that held what looks like a secret.
+ */
+export async function gradeToBundle(
+  request: GradeRequest,
+): Promise<{ result: Result; bundle: WrittenBundle; redactedTexts: number }> {
   const { task, patch, candidate, gradingId, attemptId, lease, executor, gpus, python, workDir, signal, onProgress } =
     request;
   try {
     // As it is now: the grading takes long, and the file is somebody else's.
     const told = join(workDir, "told");
-    if (request.trajectory) await writeTrajectory(request.trajectory, told);
+    const redactedTexts = request.trajectory ? await writeTrajectory(request.trajectory, told) : 0;
     const { result, payloadDir, sealedDir } = await gradeTask({
       task,
       suite: task.suite,
@@ -71,7 +76,7 @@ export async function gradeToBundle(request: GradeRequest): Promise<{ result: Re
       signer: request.signer,
       out: request.out,
     });
-    return { result, bundle };
+    return { result, bundle, redactedTexts };
   } finally {
     await rm(workDir, { recursive: true, force: true });
   }

@@ -16,7 +16,7 @@ export async function checkTrajectory(path: string): Promise<TrajectoryFacts> {
   if (!known?.isFile()) {
     throw new InfraDevError("invalid", {
       code: "usage.trajectory",
-      message: "there is no such file",
+      message: known === null ? "there is no such file" : "this is no file",
       where: path,
       rule: "--trajectory names a file in the form of ATIF",
       remedy: "name the trajectory.json that the agent wrote",
@@ -29,10 +29,21 @@ export async function checkTrajectory(path: string): Promise<TrajectoryFacts> {
   }
 }
 
-/** Writes the trajectory into a payload: every text without tokens, values of this host's variables, home and name. */
-export async function writeTrajectory(path: string, payloadDir: string): Promise<void> {
+/**
+ * Writes the trajectory into a payload: every text without tokens, values of this host's variables, home and name.
+ * Gives how many texts it changed.
+ */
+export async function writeTrajectory(path: string, payloadDir: string): Promise<number> {
   const target = join(payloadDir, relative(bundlePaths.payload, bundlePaths.trajectory));
   await mkdir(dirname(target), { recursive: true });
-  const text = redactedTrajectory(readTrajectory(createReadStream(path), path), createRedactor(new Map()));
+  const redact = createRedactor(new Map());
+  let changed = 0;
+  const counted = (text: string): string => {
+    const without = redact(text);
+    if (without !== text) changed += 1;
+    return without;
+  };
+  const text = redactedTrajectory(readTrajectory(createReadStream(path), path), counted);
   await pipeline(Readable.from(text), createWriteStream(target));
+  return changed;
 }

@@ -122,12 +122,17 @@ const fieldOf = {
 const isTurn = (step: TrajectoryStep) =>
   step.source === "agent" && step.is_copied_context !== true && step.llm_call_count !== 0;
 
+/** What ends at about the same time may be written in another order, by clocks of several machines. */
+const clockSlackMs = 60_000;
+
 class RunFacts {
   private steps = 0;
   private turns = 0;
   private toolCalls = 0;
   private first = Number.POSITIVE_INFINITY;
   private last = Number.NEGATIVE_INFINITY;
+  /** Whether a clock was set back on the way: then no difference of times says how long the run took. */
+  private setBack = false;
   private readonly stated = new Set<Figure>();
   /** Null once a turn does not state the figure. */
   private readonly sums: Record<Figure, number | null> = {
@@ -142,6 +147,7 @@ class RunFacts {
     if (step.is_copied_context === true) return;
     const at = instantOf(step.timestamp);
     if (at !== null) {
+      this.setBack ||= at < this.last - clockSlackMs;
       this.first = Math.min(this.first, at);
       this.last = Math.max(this.last, at);
     }
@@ -175,7 +181,7 @@ class RunFacts {
       const [total, sum] = [totals[figure], summed(figure)];
       return total !== null && sum !== null && Math.abs(total - sum) > 1e-6 + 0.001 * total;
     };
-    const isoOf = (time: number) => (Number.isFinite(time) ? new Date(time).toISOString() : null);
+    const isoOf = (time: number) => (Number.isFinite(time) && !this.setBack ? new Date(time).toISOString() : null);
     return {
       version: root.schema_version,
       agent: root.agent.name,

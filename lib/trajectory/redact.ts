@@ -4,18 +4,35 @@ import { closeReader, type ReadEnd, type ReadStep } from "./read-trajectory";
 const tokenPatterns = [
   /\bgh[pousr]_[A-Za-z0-9]{30,}\b/g,
   /\bgithub_pat_[A-Za-z0-9_]{40,}\b/g,
+  /\bglpat-[A-Za-z0-9_-]{20,}\b/g,
   /\bsk-[A-Za-z0-9_-]{20,}\b/g,
   /\bhf_[A-Za-z0-9]{30,}\b/g,
+  /\bnpm_[A-Za-z0-9]{36}\b/g,
+  /\bpypi-[A-Za-z0-9_-]{30,}\b/g,
+  /\birt_[A-Za-z0-9_-]{20,}\b/g,
+  /\bAIza[A-Za-z0-9_-]{35}\b/g,
   /\bAKIA[0-9A-Z]{16}\b/g,
   /\bxox[abprs]-[A-Za-z0-9-]{10,}\b/g,
   /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\b/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*?-----END [A-Z ]*PRIVATE KEY-----/g,
 ];
 
-/** A text without what looks like a token or a private key, by the forms that services give them. */
+/** What stands where secrets stand, whatever its form: the part before it stays. */
+const placedPatterns = [
+  /(\bauthorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|token)\s{1,4})[^\s"'\\]{8,}/gi,
+  /(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{20,}/gi,
+  /(:\/\/[^\s:@/"']{1,100}:)[^\s:@/"'$]{3,200}(?=@)/g,
+  /((?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)=["']?)(?![\w.]{1,40}[([]|\$)[A-Za-z0-9+/=_.:@!%~-]{8,}/g,
+];
+
+/** A text without what looks like a token, a password or a private key, by its form or by where it stands. */
 export function redactTokens(text: string): string {
   let result = text;
   for (const pattern of tokenPatterns) result = result.replace(pattern, "[redacted: token]");
+  for (const pattern of placedPatterns)
+    result = result.replace(pattern, (whole, before: string) =>
+      whole.startsWith("[redacted", before.length) ? whole : `${before}[redacted: token]`,
+    );
   return result;
 }
 

@@ -53,6 +53,15 @@ describe("a trajectory", () => {
     });
   });
 
+  it("takes no duration from times that go back; those of the same minute may stand in another order", async () => {
+    const at = (...times: string[]) => read(stepsOf(...times.map((time) => ({ timestamp: `2026-01-01T${time}Z` }))));
+    expect((await at("09:00:00", "08:00:00", "09:11:00")).facts).toMatchObject({ startedAt: null, endedAt: null });
+    expect((await at("09:00:30", "09:00:00", "09:11:00")).facts).toMatchObject({
+      startedAt: "2026-01-01T09:00:00.000Z",
+      endedAt: "2026-01-01T09:11:00.000Z",
+    });
+  });
+
   it("counts neither copied context nor turns that asked no model; sums need every turn, totals count before them", async () => {
     const metrics = { prompt_tokens: 100, completion_tokens: 10 };
     const text = stepsOf(
@@ -244,6 +253,11 @@ describe("what looks like a secret", () => {
     ["keys that never end", "-----BEGIN PRIVATE KEY-----".repeat(long / 20)],
     ["dashes", "-".repeat(long)],
     ["tokens in a row", "sk-".repeat(long)],
+    ["addresses", "://a:".repeat(long)],
+    ["addresses with long names", `://${"a".repeat(100)}:${"b".repeat(200)}`.repeat(long / 100)],
+    ["assignments", "TOKEN=".repeat(long)],
+    ["assignments of calls", `TOKEN=${"a.".repeat(20)}`.repeat(long / 10)],
+    ["headers", "authorization: bearer ".repeat(long / 4)],
   ])("is looked for in time, among %s", (_, text) => {
     const started = performance.now();
     redactTokens(text);
@@ -253,6 +267,27 @@ describe("what looks like a secret", () => {
   it("is taken out where it stands", () => {
     const jwt = `eyJ${"a".repeat(20)}.eyJ${"b".repeat(20)}.${"c".repeat(20)}`;
     const pem = `-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES-128-CBC,00\n\n${"QUJD\n".repeat(4)}-----END RSA PRIVATE KEY-----`;
+    const hex = "0123456789abcdef".repeat(3);
+    for (const [text, without] of [
+      [`export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG`, "export AWS_SECRET_ACCESS_KEY=[redacted: token]"],
+      [
+        `WANDB_API_KEY='${hex}' DB_PASSWORD=correcthorse1`,
+        "WANDB_API_KEY='[redacted: token]' DB_PASSWORD=[redacted: token]",
+      ],
+      ["curl -H 'Authorization: Bearer abcdef0123456789'", "curl -H 'Authorization: Bearer [redacted: token]'"],
+      ["git clone https://bob:hunter2secret@host.example/x", "git clone https://bob:[redacted: token]@host.example/x"],
+      [
+        `npm_${"a".repeat(36)} pypi-${hex} irt_${hex} AIza${"b".repeat(35)} glpat-${hex}`,
+        Array(5).fill("[redacted: token]").join(" "),
+      ],
+    ] as const)
+      expect(redactTokens(text)).toBe(without);
+    for (const harmless of [
+      "TOKENIZER_PATH=/models/llama MAX_TOKENS=4096000000",
+      'API_KEY=os.environ["API_KEY"] TOKEN=$GITHUB_TOKEN PASSWORD=getpass()',
+      "http://127.0.0.1:29500/a@b ssh://git@host/x pad_token=<|endoftext|>",
+    ])
+      expect(redactTokens(harmless)).toBe(harmless);
     expect(redactTokens(`Bearer ${jwt}, "${jwt}"\n${pem}`)).toBe(
       'Bearer [redacted: token], "[redacted: token]"\n[redacted: token]',
     );

@@ -163,8 +163,9 @@ export function registerGrade(program: Command): void {
         const candidate = await parseCandidate(options.candidate, options.reference, task);
         const trajectory = options.trajectory === undefined ? null : resolve(options.trajectory);
         if (trajectory !== null) {
-          const { agent, agentSteps, toolCalls } = await checkTrajectory(trajectory);
-          output.line(`trajectory: ${visible(agent)}, ${agentSteps} turns, ${toolCalls} tool calls`);
+          const { agent, agentSteps, toolCalls, startedAt } = await checkTrajectory(trajectory);
+          const clock = startedAt === null ? "; no duration: times are missing, or go back by more than a minute" : "";
+          output.line(`trajectory: ${visible(agent)}, ${agentSteps} turns, ${toolCalls} tool calls${clock}`);
         }
         const folder = await ensureOutputFolder(options.out);
         const python = await ensurePython({
@@ -188,7 +189,7 @@ export function registerGrade(program: Command): void {
         if (profile !== null) output.line(profile);
         const ticker = setInterval(show, 200);
         try {
-          const { result, bundle } = await gradeToBundle({
+          const { result, bundle, redactedTexts } = await gradeToBundle({
             task,
             patch,
             candidate,
@@ -212,6 +213,10 @@ export function registerGrade(program: Command): void {
             },
           });
           clearInterval(ticker);
+          if (redactedTexts > 0)
+            output.line(
+              `trajectory: what looks like a secret was taken out of ${redactedTexts} texts; look at what is left`,
+            );
           showResult(output, result);
           output.line(`bundle: ${bundle.path} (${formatBytes(bundle.bytes)}, sha256 ${bundle.sha256})`);
           output.line(
