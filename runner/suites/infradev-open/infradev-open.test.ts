@@ -41,14 +41,14 @@ describe("infradev-open", () => {
     ]);
   });
 
-  it("requires of upstream's tests those that two CPU ranks run, and two more on two GPUs", () => {
+  it("requires of upstream's tests those that two CPU ranks run, but one that decides by luck; two more on two GPUs", () => {
     const counts = suite.tasks.map(({ manifest }) => {
       const official = manifest.tests.filter((test) => test.kind === "official");
       const required = official.filter((test) => test.required);
       return [official.length, required.length, required.filter((test) => test.needs.gpus === 0).length];
     });
     expect(counts).toEqual([
-      [21, 15, 15],
+      [21, 14, 14],
       [33, 27, 25],
     ]);
   });
