@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { InfraDevError } from "@/lib/contract/errors";
 import { GpuPool } from "../gpus/pool";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
@@ -16,6 +17,7 @@ import { defaultDataDir } from "./doctor";
 import { executorOption } from "./grade";
 import { locateSuite, locateTask } from "./locate";
 import { mirrorOption, mirrorsOf } from "./mirror-option";
+import { ensureOutputFolder } from "./output-folder";
 import { runCommand } from "./run-command";
 
 type HostRunCommandOptions = {
@@ -45,12 +47,28 @@ const atLeast =
 const ranksOf = (tasks: readonly LoadedTask[]): number =>
   Math.max(1, ...tasks.flatMap((task) => task.manifest.groups.map(({ nproc }) => nproc)));
 
-/** Folders of the tasks that an argument names: a task, or a suite with all its tasks. */
+/** Folders of the tasks that an argument names: a task, by its path or a bundled one's slug, or a suite with all its tasks. */
 async function taskFolders(name: string | undefined): Promise<string[]> {
-  if (name !== undefined && existsSync(join(resolve(name), "task.toml"))) return [locateTask(name, undefined)];
+  if (name !== undefined && !existsSync(join(resolve(name), "suite.toml"))) return [locateTask(name, undefined)];
   const dir = locateSuite(name);
   return (await readSuiteFile(dir)).tasks.map((slug) => locateTask(slug, dir));
 }
+
+/** Where only some steps were asked for, calling again does not make the others. */
+const leftOut = (steps: readonly HostRunStep[] | undefined): string => {
+  const others = steps === undefined ? [] : hostRunSteps.filter((step) => !steps.includes(step));
+  const again = ": call the same command again";
+  return others.length === 0 ? again : `${again} for what it had no time for; not asked for: ${others.join(", ")}`;
+};
+
+const tooFewGpus = (asked: number, free: number): InfraDevError =>
+  new InfraDevError("unavailable", {
+    code: "gpu.too-few",
+    message: `${free} healthy GPU${free === 1 ? " is" : "s are"} free here, not ${asked}`,
+    where: "--gpus",
+    rule: "a host run is of one launch profile: what it has fewer GPUs for is another one",
+    remedy: `give --gpus ${free}, or see with runner doctor what keeps the others`,
+  });
 
 /** `runner host-run`: exit 0 where everything was made and holds, 3 where some is left to make, 1 where something fails. */
 export function registerHostRun(program: Command): void {
@@ -74,8 +92,7 @@ export function registerHostRun(program: Command): void {
     .action((names: string[], options: HostRunCommandOptions) =>
       runCommand(options, async (output, signal) => {
         const untilMs = performance.now() + options.minutes * 60_000;
-        const out = resolve(options.out);
-        await mkdir(out, { recursive: true });
+        const out = await ensureOutputFolder(options.out);
         const signer = await loadSigningKey(resolve(options.key));
         const tasks: LoadedTask[] = [];
         for (const dir of (await Promise.all((names.length > 0 ? names : [undefined]).map(taskFolders))).flat()) {
@@ -87,7 +104,8 @@ export function registerHostRun(program: Command): void {
         const elsewhere = new GpuPool({ what: "host-run" });
         const gpuUuids = (await pool.look()).free.map(({ uuid }) => uuid);
         const free = gpuUuids.length;
-        const gpus = Math.min(options.gpus ?? free, free);
+        const gpus = options.gpus ?? free;
+        if (gpus > free) throw tooFewGpus(gpus, free);
         output.status(`${tasks.length} tasks, ${gpus} of ${free} healthy GPUs, until ${options.minutes} min are over`);
         const { complete, rows, run } = await runOnHost({
           tasks,
@@ -127,7 +145,7 @@ export function registerHostRun(program: Command): void {
           (run.packing?.problems.length ?? 0) === 0;
         const holds =
           caught && asExpected && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
-        output.line(complete ? "Everything was made." : "Some is left to make: call the same command again.");
+        output.line(complete ? "Everything was made." : `Some is left to make${leftOut(options.steps)}.`);
         output.result({
           complete,
           holds,

@@ -84,6 +84,7 @@ describe("a host run", { timeout: 120_000 }, () => {
     expect(first.run.calls.at(-1)).toMatchObject({ gradings: 3 });
     expect((await call(1)).graded).toEqual([]);
     expect((await call(2)).graded).toEqual(["gold #2"]);
+    await expect(call(1), "what was made is not thrown away").rejects.toMatchObject({ code: "validation.repeats" });
 
     await writeFile(task.mutants[0]?.absPath ?? "", await answering(1));
     const changed = await call(2);

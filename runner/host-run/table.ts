@@ -39,6 +39,15 @@ function mutantsOf({ task, report }: TaskRow): string {
   return `${rejected.length}/${task.mutants.length}`;
 }
 
+/** What a verdict lacks where nothing that was made speaks against admission. */
+const lackingOf = ({ holds, rules }: GateVerdict): string =>
+  holds
+    ? ` yet: ${rules
+        .flatMap(({ ok, found }) => (ok ? [] : [found]))
+        .join("; ")
+        .slice(0, 80)}`
+    : "";
+
 /** The longest row of gradings that left nothing of what was looked at after them, in the order of the reports. */
 function cleanInARow(gradings: readonly GateGrading[]): number {
   let longest = 0;
@@ -131,7 +140,7 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
     lines.push(
       `| ${[
         `\`${task.metadata.slug}\``,
-        verdict.admitted ? "admitted" : "not admitted",
+        verdict.admitted ? "admitted" : `not admitted${lackingOf(verdict)}`,
         `${gold.filter(({ resolved }) => resolved).length}/${report.repeats}`,
         cell(passing),
         mutantsOf(row),
@@ -153,8 +162,10 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
     );
   }
   for (const { gradings, ...left } of run?.calls ?? []) {
-    const found = isNothing(left) ? "no process, file or GPU memory" : JSON.stringify(left);
-    lines.push(`After ${gradings} gradings the host was looked at as a whole: ${found} was left.`);
+    const found = isNothing(left)
+      ? "no process, file or GPU memory was left"
+      : `${left.processes.length} processes, ${left.paths.length} files and ${left.gpuMemoryMb} MiB of GPU memory were there that were not before (host-run.json names them; true only where nothing else runs)`;
+    lines.push(`After ${gradings} grading${gradings === 1 ? "" : "s"} the host was looked at as a whole: ${found}.`);
   }
   if (run?.selftest) {
     const { results, controlResolved } = run.selftest;

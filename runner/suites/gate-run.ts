@@ -210,6 +210,15 @@ async function beginReport(task: LoadedTask, options: GateOptions): Promise<Vali
     throw error;
   });
   if (earlier === null || !continues(earlier, report)) return report;
+  if (earlier.repeats > report.repeats) {
+    throw new InfraDevError("conflict", {
+      code: "validation.repeats",
+      message: `the report there has ${earlier.repeats} gradings of gold; ${report.repeats} are asked for`,
+      where: options.out,
+      rule: "what was made is not thrown away",
+      remedy: `ask for --repeats ${earlier.repeats}, or name another --out`,
+    });
+  }
   const planned = new Set(gateItems(task, options.repeats).map(({ patch }) => patch));
   const gradings: GateGrading[] = [];
   for (const grading of earlier.gradings.filter(({ patch }) => planned.has(patch))) {
@@ -261,9 +270,7 @@ export const keyOf = (signer: Signer): VerificationKey => ({
   spki: Buffer.from(signer.spki).toString("base64"),
 });
 
-/** Gradings stay true where more repeats are asked for than before. */
 const continues = (earlier: Validation, now: Validation): boolean =>
-  earlier.repeats <= now.repeats &&
   (["task", "gradingDigest", "executor", "runnerVersion", "gpus"] as const).every(
     (field) => earlier[field] === now[field],
   );

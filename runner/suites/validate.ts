@@ -154,14 +154,18 @@ export function gateGradingOf(
 function failureOf({ rootRank, ranks }: Result["tests"][number]): string | undefined {
   const failed = ranks.flatMap(({ rank, failure }) => (failure === null ? [] : [{ rank, failure }]));
   if (failed.length === 0) return undefined;
-  const textOf = ({ rank, failure }: (typeof failed)[number]): string => {
+  const textOf = ({ failure }: (typeof failed)[number]): string => {
     const said = failure.exceptionType === null ? failure.message : `${failure.exceptionType}: ${failure.message}`;
     const stacks = (failure.evidence ?? []).filter(({ kind }) => kind === "stack-dump").map(({ excerpt }) => excerpt);
-    const whole = [said.slice(0, 400), ...stacks.map((stack) => stack.slice(0, 2000))].join("\n");
-    return failed.length === 1 ? whole : `rank ${rank}: ${whole}`;
+    return [said.slice(0, 400), ...stacks.map((stack) => stack.slice(0, 2000))].join("\n");
   };
-  const rootFirst = failed.toSorted((a, b) => Number(b.rank === rootRank) - Number(a.rank === rootRank));
-  return rootFirst.slice(0, 4).map(textOf).join("\n");
+  const rootFirst = failed.toSorted((a, b) => Number(b.rank === rootRank) - Number(a.rank === rootRank)).slice(0, 4);
+  const texts = new Map(rootFirst.toReversed().map((each) => [textOf(each), each.rank] as const));
+  if (texts.size === 1) return [...texts.keys()][0];
+  return [...texts]
+    .toReversed()
+    .map(([text, rank]) => `rank ${rank}: ${text}`)
+    .join("\n");
 }
 
 /** Joins reports of shards of one task. Throws `validation.*` where they are not of the same thing. */
@@ -336,7 +340,7 @@ export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Va
   if (!complete) {
     const what = [
       ...lacking.map((item) => `${item.patch}#${item.repeat}`),
-      ...(report.exploits === null ? ["exploits"] : []),
+      ...(report.exploits === null ? ["the self-test"] : []),
     ];
     rules.push({ rule: "every grading of the gate was made", ok: false, found: `lacking ${what.join(", ")}` });
   }
