@@ -129,6 +129,15 @@ it("a folder of patches brings trajectories, without tokens; figures stand on th
   await writeFile(join(folder, "other.trajectory.json"), "{}");
   expect(await codeOf(submit())).toBe("submission.trajectory-alone");
   await rm(join(folder, "other.trajectory.json"));
+  await mkdir(join(folder, "other.diff"));
+  expect(await codeOf(submit()), "a folder in a patch's place").toBe("submission.patches");
+  await rm(join(folder, "other.diff"), { recursive: true });
+  const rest = { suite: "synthetic-suite", organization: { slug: "vendor", name: "Vendor" }, ifAbsent: true };
+  const absent = join(folder, "absent");
+  const submitFrom = (patchesDir: string, candidate: string) =>
+    codeOf(createPatchSubmission(server, { ...rest, patchesDir, candidateFile: candidate }));
+  expect(await submitFrom(absent, candidateFile)).toBe("submission.patches");
+  expect(await submitFrom(folder, absent)).toBe("submission.candidate");
 
   const { id: submissionId } = await submit();
   await server.database.sql`delete from attempt_trajectory`;

@@ -281,7 +281,7 @@ describe("what looks like a secret", () => {
         Array(5).fill("[redacted: token]").join(" "),
       ],
     ] as const)
-      expect(redactTokens(text)).toBe(without);
+      expect([redactTokens(text), redactTokens(without)]).toEqual([without, without]);
     for (const harmless of [
       "TOKENIZER_PATH=/models/llama MAX_TOKENS=4096000000",
       'API_KEY=os.environ["API_KEY"] TOKEN=$GITHUB_TOKEN PASSWORD=getpass()',

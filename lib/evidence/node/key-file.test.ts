@@ -50,6 +50,16 @@ describe("key files", () => {
     }
   });
 
+  it("are looked at before their rights: a folder, an open text and an encrypted key are no keys", async () => {
+    await createKeyFile(path);
+    await chmod(path, 0o644);
+    await writeFile(path, "key");
+    await expect(loadPrivateKey(path)).rejects.toMatchObject({ code: "key.form" });
+    await writeFile(path, "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n");
+    await expect(loadPrivateKey(path)).rejects.toThrow("no unencrypted PKCS#8");
+    await expect(loadPrivateKey(work)).rejects.toThrow("this is no file");
+  });
+
   it("are openssl's: each side reads and verifies the other's", async () => {
     const signer = await createKeyFile(path);
     const pem = openssl("pkey", "-in", path, "-pubout").toString();

@@ -69,17 +69,20 @@ export async function createKeyFile(path: string): Promise<Signer> {
  * `key.form`.
  */
 export async function loadPrivateKey(path: string): Promise<Signer> {
+  const notThis = (message: string): InfraDevError =>
+    new InfraDevError("invalid", {
+      code: "key.form",
+      message,
+      where: path,
+      rule: "the file begins with -----BEGIN PRIVATE KEY----- and holds base64",
+      remedy: "name the file of an Ed25519 key; to make one where there is none: openssl genpkey -algorithm ed25519",
+    });
   let text: string;
+  let mode: number;
   try {
-    const { mode } = await stat(path);
-    if ((mode & 0o077) !== 0)
-      throw new InfraDevError("invalid", {
-        code: "key.permissions",
-        message: `the private key's file has mode ${(mode & 0o777).toString(8).padStart(4, "0")}`,
-        where: path,
-        rule: "only its owner may read or write a private key (mode 0600)",
-        remedy: `run: chmod 600 ${path}`,
-      });
+    const found = await stat(path);
+    if (!found.isFile()) throw notThis("this is no file");
+    mode = found.mode;
     text = await readFile(path, "utf8");
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
@@ -96,13 +99,17 @@ export async function loadPrivateKey(path: string): Promise<Signer> {
     );
   }
   const der = fromPem("PRIVATE KEY", text);
-  if (!der)
+  if (!der) {
+    const encrypted = text.includes("BEGIN ENCRYPTED PRIVATE KEY");
+    throw notThis(`the file is no ${encrypted ? "unencrypted " : ""}PKCS#8 private key in PEM`);
+  }
+  if ((mode & 0o077) !== 0)
     throw new InfraDevError("invalid", {
-      code: "key.form",
-      message: "the file is no PKCS#8 private key in PEM",
+      code: "key.permissions",
+      message: `the private key's file has mode ${(mode & 0o777).toString(8).padStart(4, "0")}`,
       where: path,
-      rule: "the file begins with -----BEGIN PRIVATE KEY----- and holds base64",
-      remedy: `make one with: openssl genpkey -algorithm ed25519 -out ${path}`,
+      rule: "only its owner may read or write a private key (mode 0600)",
+      remedy: `run: chmod 600 ${path}`,
     });
   return signerFromPkcs8(der);
 }

@@ -81,6 +81,17 @@ export async function createReferenceSubmissions(
 
 const trajectorySuffix = ".trajectory.json";
 
+const unreadable = (
+  code: string,
+  where: string,
+  cause: Error,
+  { rule, remedy }: { rule: string; remedy: string },
+): InfraDevError => {
+  const absent = (cause as NodeJS.ErrnoException).code === "ENOENT";
+  const message = absent ? "there is nothing of this name" : `it cannot be read: ${cause.message}`;
+  return new InfraDevError("invalid", { code, message, where, rule, remedy }, { cause });
+};
+
 /**
  * Submits a folder of patches, `<task>.diff` each, with `<task>.trajectory.json` beside those whose run is told, made by
  * the model and agent that a candidate document names.
@@ -105,9 +116,15 @@ export async function createPatchSubmission(
       remedy: "run: npm run admin -- suite import <packed suite>",
     });
   }
-  const parsed = candidateSchema
-    .omit({ promptDigest: true })
-    .safeParse(JSON.parse(await readFile(params.candidateFile, "utf8")));
+  const candidate = await readFile(params.candidateFile, "utf8")
+    .then((text): unknown => JSON.parse(text))
+    .catch((cause: Error) => {
+      throw unreadable("submission.candidate", params.candidateFile, cause, {
+        rule: "--candidate names a file with one JSON document",
+        remedy: "name the document that says who made the patches",
+      });
+    });
+  const parsed = candidateSchema.omit({ promptDigest: true }).safeParse(candidate);
   if (!parsed.success) {
     throw new InfraDevError(
       "invalid",
@@ -118,7 +135,17 @@ export async function createPatchSubmission(
       }),
     );
   }
-  const names = (await readdir(params.patchesDir)).sort();
+  const form = {
+    rule: "--patches names a folder with a file <task>.diff for each patch",
+    remedy: "name the folder that holds the patches",
+  };
+  const entries = await readdir(params.patchesDir, { withFileTypes: true }).catch((cause: Error) => {
+    throw unreadable("submission.patches", params.patchesDir, cause, form);
+  });
+  const names = entries.map(({ name }) => name).sort();
+  const folder = entries.find((entry) => entry.isDirectory() && /\.(?:diff|trajectory\.json)$/.test(entry.name));
+  if (folder !== undefined)
+    throw unreadable("submission.patches", join(params.patchesDir, folder.name), new Error("this is no file"), form);
   const attempts: NewAttempt[] = [];
   for (const name of names.filter((one) => one.endsWith(".diff"))) {
     const task = name.slice(0, -".diff".length);
