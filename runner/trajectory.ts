@@ -1,27 +1,22 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { bundlePaths } from "@/lib/contract/bundle";
-import { InfraDevError } from "@/lib/contract/errors";
 import type { TrajectoryFacts } from "@/lib/contract/trajectory";
 import { readTrajectory } from "@/lib/trajectory/read-trajectory";
 import { redactedTrajectory } from "@/lib/trajectory/redact";
 import { createRedactor } from "./grading/redact";
+import { requireFile } from "./input-file";
 
 /** Reads an agent's trajectory (ATIF) through and answers what it says of its run. Throws what makes it none. */
 export async function checkTrajectory(path: string): Promise<TrajectoryFacts> {
-  const known = await stat(path).catch(() => null);
-  if (!known?.isFile()) {
-    throw new InfraDevError("invalid", {
-      code: "usage.trajectory",
-      message: known === null ? "there is no such file" : "this is no file",
-      where: path,
-      rule: "--trajectory names a file in the form of ATIF",
-      remedy: "name the trajectory.json that the agent wrote",
-    });
-  }
+  await requireFile(path, {
+    code: "usage.trajectory",
+    rule: "--trajectory names a file in the form of ATIF",
+    remedy: "name the trajectory.json that the agent wrote",
+  });
   const reader = readTrajectory(createReadStream(path), path);
   for (;;) {
     const next = await reader.next();

@@ -3,8 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { InfraDevError } from "@/lib/contract/errors";
-import { GpuPool } from "../gpus/pool";
+import { GpuPool, tooFew } from "../gpus/pool";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
 import { type HostRunStep, hostRunSteps, runOnHost } from "../host-run/host-run";
@@ -61,15 +60,6 @@ const leftOut = (steps: readonly HostRunStep[] | undefined): string => {
   return others.length === 0 ? again : `${again} for what it had no time for; not asked for: ${others.join(", ")}`;
 };
 
-const tooFewGpus = (asked: number, free: number): InfraDevError =>
-  new InfraDevError("unavailable", {
-    code: "gpu.too-few",
-    message: `${free} healthy GPU${free === 1 ? " is" : "s are"} free here, not ${asked}`,
-    where: "--gpus",
-    rule: "a host run is of one launch profile: what it has fewer GPUs for is another one",
-    remedy: `give --gpus ${free}, or see with runner doctor what keeps the others`,
-  });
-
 /** `runner host-run`: exit 0 where everything was made and holds, 3 where some is left to make, 1 where something fails. */
 export function registerHostRun(program: Command): void {
   program
@@ -102,10 +92,12 @@ export function registerHostRun(program: Command): void {
         }
         const pool = new GpuPool({ what: "host-run" });
         const elsewhere = new GpuPool({ what: "host-run" });
-        const gpuUuids = (await pool.look()).free.map(({ uuid }) => uuid);
+        const seen = await pool.look();
+        const gpuUuids = seen.free.map(({ uuid }) => uuid);
         const free = gpuUuids.length;
         const gpus = options.gpus ?? free;
-        if (gpus > free) throw tooFewGpus(gpus, free);
+        // Fewer would be another launch profile, under the folder of this one.
+        if (gpus > free) throw tooFew(gpus, 0, free, seen.discovery, seen.quarantined);
         output.status(`${tasks.length} tasks, ${gpus} of ${free} healthy GPUs, until ${options.minutes} min are over`);
         const { complete, rows, run } = await runOnHost({
           tasks,

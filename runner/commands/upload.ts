@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { bundleLimits } from "@/lib/contract/bundle";
@@ -10,6 +9,7 @@ import { loadPrivateKey } from "@/lib/evidence/node/key-file";
 import { defaultBackoff, TransientError, withRetry } from "../attach/retry";
 import { parseServerUrl, ServerApi } from "../attach/server-api";
 import { uploadFile } from "../attach/upload";
+import { requireFile } from "../input-file";
 import { exitCodes, formatBytes } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { runCommand } from "./run-command";
@@ -33,17 +33,13 @@ export function registerUpload(program: Command): void {
         const path = resolve(bundle);
         const api = new ServerApi(parseServerUrl(options.server), null);
         const signer = await loadPrivateKey(resolve(options.key));
-        const found = await stat(path).catch(() => null);
-        if (!found?.isFile() || found.size === 0) {
-          throw new InfraDevError(found === null ? "not-found" : "invalid", {
-            code: "usage.bundle",
-            message:
-              found === null ? "there is no such file" : found.isFile() ? "the file is empty" : "this is no file",
-            where: path,
-            rule: "a bundle is a file that grade wrote (<grading id>.infradev.tar.gz)",
-            remedy: "name the file that grade ended with",
-          });
-        }
+        const form = {
+          code: "usage.bundle",
+          rule: "a bundle is a file that grade wrote (<grading id>.infradev.tar.gz)",
+          remedy: "name the file that grade ended with",
+        };
+        const { size } = await requireFile(path, form);
+        if (size === 0) throw new InfraDevError("invalid", { ...form, message: "the file is empty", where: path });
         const { sha256, size: bytes } = await digestFile(path);
         if (bytes > bundleLimits.packedBytes) {
           throw new InfraDevError("too-large", {

@@ -202,7 +202,8 @@ export class GpuPool {
   }
 }
 
-function tooFew(
+/** Why a host whose GPUs look like that cannot give `count` of them: `gpu.too-few`. */
+export function tooFew(
   count: number,
   minMemoryMb: number,
   found: number,

@@ -160,12 +160,10 @@ function failureOf({ rootRank, ranks }: Result["tests"][number]): string | undef
     return [said.slice(0, 400), ...stacks.map((stack) => stack.slice(0, 2000))].join("\n");
   };
   const rootFirst = failed.toSorted((a, b) => Number(b.rank === rootRank) - Number(a.rank === rootRank)).slice(0, 4);
-  const texts = new Map(rootFirst.toReversed().map((each) => [textOf(each), each.rank] as const));
-  if (texts.size === 1) return [...texts.keys()][0];
-  return [...texts]
-    .toReversed()
-    .map(([text, rank]) => `rank ${rank}: ${text}`)
-    .join("\n");
+  const rankOf = new Map<string, number>();
+  for (const each of rootFirst) if (!rankOf.has(textOf(each))) rankOf.set(textOf(each), each.rank);
+  const texts = [...rankOf.keys()];
+  return texts.length === 1 ? texts[0] : texts.map((text) => `rank ${rankOf.get(text)}: ${text}`).join("\n");
 }
 
 /** Joins reports of shards of one task. Throws `validation.*` where they are not of the same thing. */
