@@ -9,6 +9,9 @@ export type GpuLock = { uuid: string; release(): Promise<void> };
 // An abstract socket (man 7 unix): a name of the host, in no folder, that the kernel frees with its last holder.
 const nameOf = (uuid: string): string => `\0infradev-gpu/${uuid}`;
 
+/** The name of the lock that one waiting job of a host with these GPUs has: the next that are free are its own. */
+export const turnOf = (gpus: readonly { uuid: string }[]): string => `turn/${gpus.map(({ uuid }) => uuid).sort()[0]}`;
+
 /** Takes a GPU's lock for this process; null where any live process of this host, this one too, holds it. */
 export async function takeLock(uuid: string, what: string): Promise<GpuLock | null> {
   const holder: Holder = { pid: process.pid, since: new Date().toISOString(), what };

@@ -81,6 +81,90 @@ it("lets the oldest large job go before younger small ones", async () => {
   expect(order).toEqual(["large", "small"]);
 });
 
+it("serves jobs in the order in which they asked, however long it looks for GPUs", async () => {
+  let looks = 0;
+  const pool = new GpuPool({
+    what: "test",
+    quarantine: new Quarantine(folder),
+    pollMs: 50,
+    discover: async () => {
+      looks += 1;
+      await new Promise((resolve) => setTimeout(resolve, looks === 1 ? 300 : 0));
+      return await discover();
+    },
+  });
+  const order: string[] = [];
+  const serve = async (name: string, count: number) => {
+    const grant = await pool.acquire(count);
+    order.push(name);
+    await grant.release();
+  };
+  await Promise.all([serve("first", 3), serve("second", 2), serve("third", 3)]);
+  expect(order).toEqual(["first", "second", "third"]);
+});
+
+it("looks again at once where another process was faster", async () => {
+  const options = { what: "test", discover, quarantine: new Quarantine(folder), pollMs: 600_000 };
+  const grants = await Promise.all([new GpuPool(options), new GpuPool(options)].map((pool) => pool.acquire(2)));
+  expect(new Set(grants.flatMap(({ uuids }) => uuids)).size).toBe(4);
+  await Promise.all(grants.map((grant) => grant.release()));
+});
+
+it("starts no more jobs where another process's job waits for more than is free", async () => {
+  const [pool, other] = [newPool(), newPool()];
+  let served = 0;
+  const serveSmall = async () => {
+    for (let turn = 0; turn < 12; turn += 1) {
+      const grant = await pool.acquire(2);
+      served += 1;
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      await grant.release();
+    }
+  };
+  const small = Promise.all([serveSmall(), serveSmall()]);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const large = await other.acquire(4);
+  const before = served;
+  expect(before).toBeLessThan(24);
+  await large.release();
+  await small;
+  expect(served).toBe(24);
+});
+
+it("lets another process have its turn before its own next job", async () => {
+  const [pool, other] = [newPool(), newPool()];
+  const held = await pool.acquire(1);
+  const order: string[] = [];
+  const serve = async (name: string, from: GpuPool) => {
+    const grant = await from.acquire(4);
+    order.push(name);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await grant.release();
+  };
+  const own = ["own 1", "own 2", "own 3"].map((name) => serve(name, pool));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const others = serve("other", other);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await held.release();
+  await Promise.all([...own, others]);
+  expect(order.indexOf("other")).toBeLessThan(3);
+});
+
+it("keeps nothing for a job that stopped waiting", async () => {
+  const [pool, other] = [newPool(), newPool()];
+  const held = await other.acquire(1);
+  const controller = new AbortController();
+  const large = expect(pool.acquire(4, { signal: controller.signal })).rejects.toThrow("stopped");
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const small = other.acquire(1);
+  const early = await Promise.race([small, new Promise((resolve) => setTimeout(() => resolve("waits"), 300))]);
+  expect(early).toBe("waits");
+  controller.abort(new Error("stopped"));
+  await large;
+  await (await small).release();
+  await held.release();
+});
+
 it("waits for what another process holds, and counts it as what it can serve", async () => {
   const other = await takeLock(uuid(0), "another runner");
   const waiting = newPool().acquire(4);
@@ -130,7 +214,7 @@ it("keeps no GPU for a job that stopped waiting while its GPUs were looked for",
     pollMs: 50,
     discover: async () => {
       looks += 1;
-      if (looks === 2) controller.abort(new Error("stopped"));
+      if (looks === 1) controller.abort(new Error("stopped"));
       return await discover();
     },
   });

@@ -3,7 +3,7 @@ import { planStarts } from "./allocate";
 import { type Discovery, discoverGpus, type Gpu } from "./discover";
 import type { GpuGrant } from "./grant";
 import { faultsOf } from "./health";
-import { findHolder, type Holder, releaseAll, takeLocks } from "./lock";
+import { findHolder, type GpuLock, type Holder, releaseAll, takeLock, takeLocks, turnOf } from "./lock";
 import { Quarantine, type QuarantineEntry, type QuarantineEvent } from "./quarantine";
 
 export type PoolOptions = {
@@ -32,23 +32,31 @@ type Waiting = {
   gpus: number;
   usable: (uuid: string) => boolean;
   minMemoryMb: number;
-  /** This process's clock since which the host could not give so many, whoever holds them; null while it could. */
+  /** Whether a look has shown since it waits that the host can give so many, whoever holds them. */
+  servable: boolean;
+  /** This process's clock since which the host could not give so many; null while it could. */
   shortSinceMs: number | null;
 };
 
 const settleMs = 1000;
+const defaultPollMs = 2000;
 const isPassing = ({ code }: { code: string }): boolean => code === "foreign-process" || code === "leftover-memory";
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * The GPUs of this host as one process uses them: what is free, and grants of it. A grant's locks are taken before it
- * is given. Within a process the oldest job that waits comes first (see `planStarts`); between processes the locks
- * decide.
+ * is given. Within a process the oldest job that waits comes first (see `planStarts`). Between processes the locks
+ * decide, and the turn: one lock of the host, held for a job that waits for more than is free. While it is held no other
+ * pool starts a job.
  */
 export class GpuPool {
   private readonly options: PoolOptions;
   private readonly quarantine: Quarantine;
+  /** In the order in which they asked. */
   private readonly waiting: Waiting[] = [];
+  private turn: { entry: Waiting; lock: GpuLock } | null = null;
+  /** This process's clock before which it leaves the turn to others, having had it. */
+  private turnFromMs = 0;
   private memories = new Map<string, number>();
   private pumping: Promise<void> = Promise.resolve();
   /** The look that has not begun yet: whoever asks meanwhile is served by it. */
@@ -96,18 +104,6 @@ export class GpuPool {
    */
   async acquire(count: number, options: { minMemoryMb?: number; signal?: AbortSignal } = {}): Promise<GpuGrant> {
     const { minMemoryMb = 0, signal } = options;
-    const graceEndMs = performance.now() + this.graceMs;
-    for (;;) {
-      const { free, busy, quarantined, discovery } = await this.look();
-      const fitting = [...free, ...busy.map(({ gpu }) => gpu)].filter(({ memoryMb }) => memoryMb >= minMemoryMb);
-      if (fitting.length >= count) break;
-      const passing = quarantined.filter(isPassing).length;
-      if (fitting.length + passing < count || performance.now() >= graceEndMs) {
-        throw tooFew(count, minMemoryMb, fitting.length, discovery, quarantined);
-      }
-      signal?.throwIfAborted();
-      await sleep(this.options.pollMs ?? 2000);
-    }
     signal?.throwIfAborted();
     return await new Promise((resolve, reject) => {
       const usable = (uuid: string): boolean => (this.memories.get(uuid) ?? 0) >= minMemoryMb;
@@ -116,6 +112,7 @@ export class GpuPool {
         if (at >= 0) this.waiting.splice(at, 1);
         clearInterval(timer);
         signal?.removeEventListener("abort", abort);
+        if (this.turn?.entry === entry) this.passTurnOn();
       };
       const abort = (): void => {
         leave();
@@ -130,12 +127,16 @@ export class GpuPool {
         reject(error);
       };
       const job = { resolve: given, reject: failed };
-      const entry: Waiting = { job, gpus: count, usable, minMemoryMb, shortSinceMs: null };
-      const timer = setInterval(() => void this.pump(), this.options.pollMs ?? 2000);
+      const entry: Waiting = { job, gpus: count, usable, minMemoryMb, servable: false, shortSinceMs: null };
+      const timer = setInterval(() => void this.pump(), this.pollMs);
       signal?.addEventListener("abort", abort, { once: true });
       this.waiting.push(entry);
       void this.pump();
     });
+  }
+
+  private get pollMs(): number {
+    return this.options.pollMs ?? defaultPollMs;
   }
 
   private get graceMs(): number {
@@ -166,14 +167,18 @@ export class GpuPool {
     const host = await this.look();
     this.refuseShort(host);
     const { discovery, free, busy } = host;
-    if (discovery.state !== "ok") return;
+    if (discovery.state !== "ok" || (await this.isAnothersTurn(discovery.inventory.gpus))) return;
     const { gpus, islands } = discovery.inventory;
     const numaNodes = new Map(gpus.flatMap(({ uuid, numaNode }) => (numaNode === null ? [] : [[uuid, numaNode]])));
     const state = { free: free.map(({ uuid }) => uuid), islands, numaNodes };
     const servable = [...state.free, ...busy.map(({ gpu }) => gpu.uuid)];
+    let lost = false;
     for (const { job, uuids } of planStarts(this.waiting, state, servable)) {
       const locks = await takeLocks(uuids, this.options.what);
-      if (locks === null) continue;
+      if (locks === null) {
+        lost = true;
+        continue;
+      }
       if (!this.waiting.some((entry) => entry.job === job)) {
         await releaseAll(locks);
         continue;
@@ -188,15 +193,48 @@ export class GpuPool {
         },
       });
     }
+    const next = this.waiting.find((entry) => entry.gpus <= servable.filter(entry.usable).length);
+    if (lost) void this.pump();
+    else if (next !== undefined) await this.takeTurn(next, gpus);
   }
 
-  /** Ends the waiting of jobs that this host cannot serve any more, whoever gives what back. */
+  private async isAnothersTurn(gpus: readonly Gpu[]): Promise<boolean> {
+    return this.turn === null && (await findHolder(turnOf(gpus))) !== null;
+  }
+
+  /** Has what is free on the host kept for this job, if no other pool's job has it kept. */
+  private async takeTurn(entry: Waiting, gpus: readonly Gpu[]): Promise<void> {
+    if (this.turn !== null || performance.now() < this.turnFromMs) return;
+    const lock = await takeLock(turnOf(gpus), this.options.what);
+    if (lock === null) return;
+    if (this.waiting.includes(entry)) this.turn = { entry, lock };
+    else await lock.release();
+  }
+
+  /** Long enough for every other pool to look once: whoever had the turn does not take it again before them. */
+  private passTurnOn(): void {
+    void this.turn?.lock.release();
+    this.turn = null;
+    this.turnFromMs = performance.now() + 2 * this.pollMs;
+  }
+
+  /**
+   * Ends the waiting of jobs that this host cannot serve, whoever gives what back: at once where it never could, even
+   * with GPUs that are only not yet free, and otherwise once it has been so for a while.
+   */
   private refuseShort({ discovery, free, busy, quarantined }: HostGpus): void {
-    const servable = [...free, ...busy.map(({ gpu }) => gpu)].map(({ uuid }) => uuid);
+    const had = [...free, ...busy.map(({ gpu }) => gpu)].map(({ uuid }) => uuid);
+    const passing = quarantined.filter(isPassing).length;
     for (const entry of [...this.waiting]) {
-      const fitting = servable.filter(entry.usable).length;
-      entry.shortSinceMs = fitting >= entry.gpus ? null : (entry.shortSinceMs ?? performance.now());
-      if (entry.shortSinceMs === null || performance.now() - entry.shortSinceMs < this.graceMs) continue;
+      const fitting = had.filter(entry.usable).length;
+      if (fitting >= entry.gpus) {
+        entry.servable = true;
+        entry.shortSinceMs = null;
+        continue;
+      }
+      entry.shortSinceMs ??= performance.now();
+      const mayCome = entry.servable || fitting + passing >= entry.gpus;
+      if (mayCome && performance.now() - entry.shortSinceMs < this.graceMs) continue;
       entry.job.reject(tooFew(entry.gpus, entry.minMemoryMb, fitting, discovery, quarantined));
     }
   }
