@@ -83,6 +83,31 @@ describe("a merged test", () => {
     expect(secondaries(merged)).toEqual([1, null]);
   });
 
+  it("finds a silent rank among those that wait for it, by their stacks or by what was recorded", () => {
+    const endedIn = (index: number, file: string, name: string, recording?: string) => {
+      const ended = rank(index, "hung", null, 40);
+      const why = ended.outcome.failure;
+      if (why === null) return ended;
+      why.frames = [{ file, line: 1, function: name, code: null, origin: "other" }];
+      if (recording !== undefined) why.evidence = [{ kind: "flight-recorder", file: "a", excerpt: recording }];
+      return ended;
+    };
+    const waiting = [
+      endedIn(0, "torch/distributed/distributed_c10d.py", "all_reduce"),
+      endedIn(0, "torch/cuda/__init__.py", "synchronize"),
+      endedIn(0, "torchfleet/dist.py", "wait"),
+      endedIn(0, "tests/test_a.py", "test_a", "under way: 1\nnccl:all_reduce"),
+    ];
+    for (const entry of waiting) {
+      const merged = merge([entry, endedIn(1, "tests/test_a.py", "sleeps", "no collective was under way")]);
+      expect(merged).toMatchObject({ status: "hung", rootRank: 1 });
+      expect(secondaries(merged)).toEqual([1, null]);
+    }
+    const all = merge([0, 1].map((index) => endedIn(index, "torch/distributed/distributed_c10d.py", "all_gather")));
+    expect(all.rootRank).toBe(0);
+    expect(secondaries(all)).toEqual([null, null]);
+  });
+
   it("finds a rank that died, though its peers noticed before its parent did", () => {
     const merged = merge([rank(0, "error", "PeerLost", 10.0), rank(1, "crashed", null, 10.05)]);
     expect(merged).toMatchObject({ status: "crashed", rootRank: 1 });

@@ -16,9 +16,21 @@ const isSymptom = ({ outcome: { status, failure } }: TimedOutcome): boolean => {
   return status === "crashed" ? watchdogMessage.test(failure.message) : isCommunicationFailure(failure);
 };
 
+/** Whether a rank was ended where it waited for others, by its stack or by the recording of a collective under way. */
+function waitsForOthers({ outcome: { failure } }: TimedOutcome): boolean {
+  const innermost = failure?.frames.at(-1);
+  return (
+    /^torch\/(?:distributed|cuda)\//.test(innermost?.file ?? "") ||
+    /^wait(?:$|_)/.test(innermost?.function ?? "") ||
+    (failure?.evidence?.some(({ kind, excerpt }) => kind === "flight-recorder" && /^under way: /m.test(excerpt)) ??
+      false)
+  );
+}
+
 /**
  * The rank whose failure explains the others': the earliest by wall clock. A rank that hung failed when it was ended,
- * unless nothing but lost connections preceded that: then its silence is what the others ran into.
+ * unless nothing but lost connections preceded that: then its silence is what the others ran into. Of ranks that were
+ * all ended, it is one that waited for nobody, if there is one.
  */
 function findRoot(failures: readonly TimedOutcome[]): TimedOutcome | null {
   const cause = (entry: TimedOutcome) => !isSymptom(entry) && entry.outcome.status !== "hung";
@@ -29,7 +41,12 @@ function findRoot(failures: readonly TimedOutcome[]): TimedOutcome | null {
     if (entry.outcome.status === "hung" && !hasCause) return -Infinity;
     return at;
   };
-  return [...failures].sort((a, b) => timeOf(a) - timeOf(b) || a.outcome.rank - b.outcome.rank)[0] ?? null;
+  const order = (a: TimedOutcome, b: TimedOutcome): number => {
+    const [first, second] = [timeOf(a), timeOf(b)];
+    if (first !== second) return first - second;
+    return Number(waitsForOthers(a)) - Number(waitsForOthers(b)) || a.outcome.rank - b.outcome.rank;
+  };
+  return [...failures].sort(order)[0] ?? null;
 }
 
 /** Failures that follow from the root's: lost connections, and waiting for what will not come. */
@@ -37,7 +54,8 @@ function markSecondary(failures: readonly TimedOutcome[], root: TimedOutcome): v
   for (const entry of failures) {
     const { failure, status } = entry.outcome;
     if (entry === root || failure === null) continue;
-    const follows = isSymptom(entry) || (status === "hung" && root.outcome.status !== "hung");
+    const silent = root.outcome.status !== "hung" || (waitsForOthers(entry) && !waitsForOthers(root));
+    const follows = isSymptom(entry) || (status === "hung" && silent);
     if (follows) failure.secondaryOf = root.outcome.rank;
   }
 }
