@@ -21,6 +21,9 @@ _TOTAL_BYTES = 8 * 1024 * 1024
 _PROFILE_BYTES = 1536 * 1024
 # Collectives that the recorder keeps: enough to see where ranks part, small enough to be sent.
 _RECORDED = "256"
+# What torch's watchdog leaves for its dump after a collective's time-out; it ends the rank after four times that, a
+# minute by default, in which a rank that comes late makes a test pass whose time was over.
+_RECORDING_WITHIN_MS = "1000"
 _DUMP_WITHIN_S = 5.0
 _STACKS_WITHIN_S = 0.25
 
@@ -48,6 +51,7 @@ class Evidence:
             "TORCH_NCCL_TRACE_BUFFER_SIZE": _RECORDED,
             "TORCH_FR_BUFFER_SIZE": _RECORDED,
             "TORCH_NCCL_DUMP_ON_TIMEOUT": "1",
+            "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": _RECORDING_WITHIN_MS,
             "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": f"{folder}/flight-recorder.",
             "TORCH_FR_DUMP_TEMP_FILE": f"{folder}/flight-recorder.",
             "TORCH_NCCL_DEBUG_INFO_PIPE_FILE": f"{folder}/dump.",

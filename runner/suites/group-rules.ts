@@ -12,7 +12,7 @@ const invalid = (code: string, message: string, where: string, rule: string, rem
  * goes, which GPUs are seen, and what a dynamic linker loads first.
  */
 const graders =
-  /^(?:PATH|HOME|TMPDIR|LANG|LC_.*|TZ|LD_.*|PYTHON.*|PYTEST.*|INFRADEV_.*|(?:LOCAL_|GROUP_|ROLE_)?(?:RANK|WORLD_SIZE)|ROLE_NAME|MASTER_.*|TORCHELASTIC_.*|OMP_NUM_THREADS|CUDA_VISIBLE_DEVICES|CUDA_DEVICE_ORDER|NVIDIA_.*|NCCL_DEBUG(?:_FILE)?|NCCL_PROFILER_PLUGIN|TORCH_(?:NCCL_|FR_)(?:TRACE_BUFFER_SIZE|BUFFER_SIZE|DUMP_ON_TIMEOUT|DUMP_TEMP_FILE|DEBUG_INFO_\w+|ASYNC_ERROR_HANDLING))$/;
+  /^(?:PATH|HOME|TMPDIR|LANG|LC_.*|TZ|LD_.*|PYTHON.*|PYTEST.*|INFRADEV_.*|(?:LOCAL_|GROUP_|ROLE_)?(?:RANK|WORLD_SIZE)|ROLE_NAME|MASTER_.*|TORCHELASTIC_.*|OMP_NUM_THREADS|CUDA_VISIBLE_DEVICES|CUDA_DEVICE_ORDER|NVIDIA_.*|NCCL_DEBUG(?:_FILE)?|NCCL_PROFILER_PLUGIN|TORCH_(?:NCCL_|FR_)(?:TRACE_BUFFER_SIZE|BUFFER_SIZE|DUMP_ON_TIMEOUT|WAIT_TIMEOUT_DUMP_MILSEC|DUMP_TEMP_FILE|DEBUG_INFO_\w+|ASYNC_ERROR_HANDLING))$/;
 
 /** The first of a group's variables that is the grader's own, which a task cannot set; null where there is none. */
 const refusedVariable = (group: Group): string | null =>
