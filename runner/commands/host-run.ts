@@ -7,6 +7,7 @@ import { GpuPool, tooFew } from "../gpus/pool";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
 import { type HostRunStep, hostRunSteps, runOnHost } from "../host-run/host-run";
+import { failedSteps } from "../host-run/state";
 import { hostRunTable } from "../host-run/table";
 import { loadSigningKey } from "../signing-key";
 import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
@@ -128,15 +129,8 @@ export function registerHostRun(program: Command): void {
             output.line(`${output.paint("red", "FAIL")}  ${task.metadata.slug}  ${rule.rule}: ${rule.found}`);
           }
         }
-        const caught =
-          run.selftest === null ||
-          (run.selftest.controlResolved && run.selftest.results.every((each) => each.verdict !== "passed"));
-        const asExpected =
-          (run.collectives?.rows.every(({ holds }) => holds) ?? true) &&
-          (run.collectives?.withoutSharedMemory?.holds ?? true) &&
-          (run.packing?.problems.length ?? 0) === 0;
         const holds =
-          caught && asExpected && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
+          failedSteps(run).size === 0 && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
         output.line(complete ? "Everything was made." : `Some is left to make${leftOut(options.steps)}.`);
         output.result({
           complete,

@@ -47,6 +47,15 @@ describe("what the grader says of a test", () => {
     expect(rowOf(hangs, outcome("hung", 0, [failure("ended")]), 1).holds, "gloo records nothing").toBe(true);
   });
 
+  it("holds where one of the ranks says what is expected, whichever failed first", () => {
+    const late = { test: "a", status: "hung", rootRank: 1, says: { name: "a time-out", text: /timed out/ } } as const;
+    const silent = failure("ended at the test's limit of 40 s");
+    const said = rowOf(late, outcome("hung", 1, [failure("Timed out. timed out after 5 s"), silent]), 2);
+    expect(said).toMatchObject({ holds: true, expected: "hung, root rank 1, a rank says a time-out" });
+    expect(said.said).toContain("timed out after");
+    expect(rowOf(late, outcome("hung", 1, [silent, silent]), 2)).toMatchObject({ holds: false, said: silent.message });
+  });
+
   it("does not hold with another status, another root rank, or without an outcome", () => {
     const raises = { test: "test_raises[1]", status: "error", rootRank: 1 } as const;
     expect(rowOf(raises, outcome("error", 1, [null, failure("ValueError")]), 2).holds).toBe(true);

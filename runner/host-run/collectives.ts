@@ -75,19 +75,21 @@ function reportOf(result: Result, gpus: number): Omit<CollectivesReport, "withou
 
 /** What the grader said of one test, beside what it must say. */
 export function rowOf(
-  { test, status, rootRank, recorded = false }: Expectation,
+  { test, status, rootRank, recorded = false, says }: Expectation,
   outcome: TestOutcome | undefined,
   gpus: number,
 ): CollectivesReport["rows"][number] {
   const observed = outcome?.status ?? "not-run";
   const statusHolds = status === "not-passed" ? observed !== "passed" && observed !== "not-run" : observed === status;
   const failed = outcome?.ranks.filter(({ failure }) => failure !== null) ?? [];
-  const first = (failed.find(({ rank }) => rank === outcome?.rootRank) ?? failed[0])?.failure;
   const evidence = failed.flatMap(({ failure }) => failure?.evidence ?? []);
   const recording = evidence.find(({ kind, excerpt }) => kind === "flight-recorder" && /^under way: /m.test(excerpt));
+  const saying = says && failed.find(({ failure }) => failure !== null && says.text.test(saidBy(failure)))?.failure;
+  const said = saying ?? (failed.find(({ rank }) => rank === outcome?.rootRank) ?? failed[0])?.failure;
   const wanted = [
     ...(rootRank === undefined ? [] : [`root rank ${rootRank}`]),
     ...(recorded && gpus >= 2 ? ["flight recording"] : []),
+    ...(says === undefined ? [] : [`a rank says ${says.name}`]),
   ];
   return {
     test,
@@ -96,11 +98,12 @@ export function rowOf(
     holds:
       statusHolds &&
       (rootRank === undefined || outcome?.rootRank === rootRank) &&
-      (!recorded || gpus < 2 || recording !== undefined),
+      (!recorded || gpus < 2 || recording !== undefined) &&
+      (says === undefined || saying !== undefined),
     rootRank: outcome?.rootRank ?? null,
     evidence: [...new Set(evidence.map(({ kind }) => kind))],
     durationMs: outcome?.durationMs ?? null,
-    ...(first == null ? {} : { said: saidBy(first).slice(0, 600) }),
+    ...(said == null ? {} : { said: saidBy(said).slice(0, 600) }),
     ...(recording === undefined ? {} : { recording: recording.excerpt.slice(0, 1500) }),
   };
 }

@@ -13,7 +13,7 @@ import { runCollectives } from "./collectives";
 import { type Leftovers, leftoversSince, takeStock, watchGpus } from "./leftovers";
 import { measureOverhead } from "./overhead";
 import { runPacking } from "./packing";
-import { type HostRun, readHostRun, writeHostRun } from "./state";
+import { failedSteps, type HostRun, readHostRun, writeHostRun } from "./state";
 import { rowOf, type TaskRow } from "./table";
 
 export const hostRunSteps = ["selftest", "collectives", "packing", "gate", "overhead"] as const;
@@ -95,9 +95,12 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   };
   const inTime = (neededMs: number): boolean => performance.now() + neededMs < options.untilMs;
   const sideBySide = options.gpuParallel > 1;
+  /** What does not hold is made again: it was mended, or the host was. */
+  const toMake = (step: "selftest" | "collectives" | "packing"): boolean =>
+    options.steps.has(step) && (run[step] === null || failedSteps(run).has(step));
 
   const selfTest = async (): Promise<void> => {
-    if (run.selftest !== null || !options.steps.has("selftest")) return;
+    if (!toMake("selftest")) return;
     say("self-test");
     const { controlResolved, results } = await withGpus(options, 1, (gpus) =>
       runSelfTest({
@@ -126,7 +129,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   const torchTask = options.tasks.find(usesTorchrun);
   const packs = options.gpuUuids.length >= 2;
   const collectives = async (): Promise<void> => {
-    if (run.collectives !== null || torchTask === undefined || !options.steps.has("collectives")) return;
+    if (torchTask === undefined || !toMake("collectives")) return;
     if (!inTime(collectivesMs)) return;
     const torch = await options.pythonOf(torchTask);
     const seen = await withGpus(options, 2, (gpus) =>
@@ -143,7 +146,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
 
   /** Asks for every GPU there is, so nothing else goes on meanwhile. */
   const packing = async (): Promise<void> => {
-    if (!packs || run.packing !== null || torchTask === undefined || !options.steps.has("packing")) return;
+    if (!packs || torchTask === undefined || !toMake("packing")) return;
     if (!inTime(packingMs)) return;
     const { executor, gpuUuids, signal } = options;
     const seen = await runPacking({
@@ -286,8 +289,8 @@ async function watchWhole(uuids: readonly string[]): Promise<() => Promise<Lefto
   return () => leftoversSince(before, uuids);
 }
 
-/** Twenty launches, some of which hang to their limit; and six gradings of one launch. */
-const collectivesMs = 240_000;
+/** Some twenty launches, some of which hang to their limit; and six gradings of one launch. */
+const collectivesMs = 330_000;
 const packingMs = 180_000;
 
 const usesTorchrun = (task: LoadedTask): boolean =>

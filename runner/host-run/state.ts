@@ -51,7 +51,7 @@ const hostRunSchema = z.object({
           rootRank: z.int().nullable(),
           evidence: z.array(z.string()),
           durationMs: z.number().nullable(),
-          /** What the rank that failed first said, and what NCCL's flight recorder held. */
+          /** What the rank said that failed first, or the one whose words are expected; what NCCL's recorder held. */
           said: z.string().optional(),
           recording: z.string().optional(),
         }),
@@ -105,6 +105,19 @@ const hostRunSchema = z.object({
     .default([]),
 });
 export type HostRun = z.infer<typeof hostRunSchema>;
+
+type SeenStep = "selftest" | "collectives" | "packing";
+
+/** The steps that were made and saw something of this host, or of the grader on it, that must not be so. */
+export function failedSteps({ selftest, collectives, packing }: HostRun): Set<SeenStep> {
+  const failed = new Set<SeenStep>();
+  const caught = selftest === null || selftest.results.every(({ verdict }) => verdict !== "passed");
+  if (!caught || selftest?.controlResolved === false) failed.add("selftest");
+  const told = collectives === null || collectives.rows.every(({ holds }) => holds);
+  if (!told || collectives?.withoutSharedMemory?.holds === false) failed.add("collectives");
+  if (packing !== null && packing.problems.length > 0) failed.add("packing");
+  return failed;
+}
 
 const hostRunPayloadType = "application/vnd.infradev.host-run+json";
 const envelopeSchema = dsseEnvelopeSchema.extend({ payloadType: z.literal(hostRunPayloadType) });
