@@ -80,6 +80,16 @@ describe("the program as one file", () => {
       ["grade", "work/selftest", "--patch", "good.patch", "--candidate", "{"],
       "usage.candidate",
     ],
+    [
+      "a misspelled budget",
+      ["grade", "work/selftest", "--patch", "good.patch", "--candidate", '{"budget": {"timemin": 3}}'],
+      "timemin",
+    ],
+    [
+      "a server with a path",
+      ["upload", "a.tar.gz", "--server", "https://example.org/board"],
+      "give https://example.org",
+    ],
     ["a shard that is none", ["task", "validate", "work/selftest", "--shard", "3/2"], "usage.shard"],
   ])("exits with 2 on %s, and says what is wrong", async (_name, args, said) => {
     const { code, stderr } = await run(...args);

@@ -76,7 +76,7 @@ export class InfraDevError extends Error {
 /** Turns the first issue of a failed zod parse into a problem that names the field. */
 export function problemFromZod(
   error: z.ZodError,
-  subject: { code: string; what: string; where?: string; remedy?: string },
+  subject: { code: string; what: string; where?: string; rule?: string; remedy?: string },
 ): Problem {
   const issue = error.issues[0];
   const field = issue?.path.map(String).join(".") ?? "";
@@ -85,7 +85,7 @@ export function problemFromZod(
     code: subject.code,
     message: `${subject.what}: ${field ? `field '${field}': ` : ""}${issue?.message ?? "does not have the expected form"}${more}`,
     ...(subject.where || field ? { where: [subject.where, field].filter(Boolean).join("#") } : {}),
-    rule: "the document must match its published schema",
+    rule: subject.rule ?? "the document must match its published schema",
     remedy: subject.remedy ?? "correct the named field and try again",
   };
 }

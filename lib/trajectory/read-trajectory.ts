@@ -7,6 +7,7 @@ import {
   trajectoryFigures,
   trajectoryRootSchema,
   trajectoryStepSchema,
+  trajectoryVersions,
 } from "../contract/trajectory";
 import { StepSplitter } from "./step-splitter";
 
@@ -39,7 +40,8 @@ function conform<Schema extends z.ZodType>(
 ): z.infer<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const problem = problemFromZod(parsed.error, { code: "trajectory.form", what, where, remedy });
+  const rule = `the Agent Trajectory Interchange Format, ${trajectoryVersions[0]} to ${trajectoryVersions.at(-1)}`;
+  const problem = problemFromZod(parsed.error, { code: "trajectory.form", what, where, rule, remedy });
   const field = parsed.error.issues[0]?.path.map(String).join(".") ?? "";
   const place = where.includes("#") && field !== "" ? `${where}.${field}` : problem.where;
   throw new InfraDevError("invalid", { ...problem, ...(place === undefined ? {} : { where: place }) });

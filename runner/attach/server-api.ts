@@ -35,7 +35,7 @@ const protocolName = "v1";
 const compress = promisify(gzip);
 const requestTimeoutMs = 60_000;
 
-/** Checks that a server's address is HTTPS, or plain HTTP to this machine itself. Gives it without a path. */
+/** Checks that a server's address is HTTPS, or plain HTTP to this machine itself, and names nothing but the server. */
 export function parseServerUrl(text: string): URL {
   let url: URL;
   try {
@@ -57,6 +57,15 @@ export function parseServerUrl(text: string): URL {
       where: "--server",
       rule: "credentials travel over HTTPS only; plain HTTP is for this machine itself",
       remedy: "use https://, or a loopback address",
+    });
+  }
+  if (url.pathname !== "/" || url.search !== "" || url.hash !== "" || url.username !== "") {
+    throw new InfraDevError("invalid", {
+      code: "usage.server-url",
+      message: `'${text}' names more than a server`,
+      where: "--server",
+      rule: "scheme, host and port: a site answers at the root of its host",
+      remedy: `give ${url.origin}`,
     });
   }
   return new URL(url.origin);

@@ -87,9 +87,16 @@ async function parseCandidate(
     networkPolicy: reference === undefined ? "not-stated" : "none",
     budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
   };
-  const filled = { promptDigest: null, ...defaults, ...given };
+  const filled: Record<string, unknown> = { promptDigest: null, ...defaults, ...given };
+  if (typeof filled.budget === "object" && filled.budget !== null) {
+    filled.budget = { ...defaults.budget, ...filled.budget };
+  }
   // A misspelled field must not turn into a default that is then signed.
-  const parsed = candidateSchema.strict().safeParse(filled);
+  const { budget, skill } = candidateSchema.shape;
+  const strict = candidateSchema
+    .extend({ budget: budget.strict(), skill: skill.unwrap().strict().nullable() })
+    .strict();
+  const parsed = strict.safeParse(filled);
   if (!parsed.success) {
     const subject = { code: "usage.candidate", what: "the candidate", where: "--candidate", remedy };
     throw new InfraDevError("invalid", problemFromZod(parsed.error, subject));
