@@ -69,11 +69,16 @@ export async function listAttemptIds(
   return rows.map((row) => row.id);
 }
 
-export async function publishSubmission(tx: SqlRunner, id: string): Promise<boolean> {
-  const rows = await tx`
+/** Publishes a submission. Answers how many of its suite's tasks it attempts; null where there is no such submission. */
+export async function publishSubmission(
+  tx: SqlRunner,
+  id: string,
+): Promise<{ attempted: number; tasks: number } | null> {
+  const [row] = await tx<{ attempted: number; tasks: number }[]>`
     update submission set published_at = coalesce(published_at, now()) where id = ${id} and withdrawn_at is null
-    returning id`;
-  return rows.length > 0;
+    returning (select count(distinct task_id)::int from attempt where submission_id = submission.id) as attempted,
+              (select count(*)::int from task where task.suite_id = submission.suite_id) as tasks`;
+  return row ?? null;
 }
 
 export async function withdrawSubmission(tx: SqlRunner, id: string): Promise<boolean> {

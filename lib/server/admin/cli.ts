@@ -173,8 +173,11 @@ command(submission, "list", "list the newest submissions", async (context) => {
   };
 });
 command(submission, "publish <id>", "put a submission on its board", async (context, [id = ""]) => {
-  await publish(context, id);
-  return { json: { id, published: true }, text: `submission ${id} is published` };
+  const { attempted, tasks } = await publish(context, id);
+  return {
+    json: { id, published: true, attempted, tasks },
+    text: `submission ${id} is published, with attempts at ${attempted} of its suite's ${tasks} tasks`,
+  };
 });
 command(submission, "withdraw <id>", "take a submission off every page", async (context, [id = ""], options) => {
   await withdraw(context, id, String(options["reason"]));

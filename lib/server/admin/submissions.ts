@@ -291,10 +291,16 @@ export async function regrade(
   });
 }
 
-export async function publish(context: ServerContext, submissionId: string): Promise<void> {
-  await change(context, submissionId, async (tx) => {
-    if (!(await publishSubmission(tx, submissionId))) throw unknown("submission", submissionId, null);
+/** Puts a submission on its board. Gives how many of its suite's tasks it attempts. */
+export async function publish(
+  context: ServerContext,
+  submissionId: string,
+): Promise<{ attempted: number; tasks: number }> {
+  return change(context, submissionId, async (tx) => {
+    const published = await publishSubmission(tx, submissionId);
+    if (published === null) throw unknown("submission", submissionId, null);
     await appendToLog(tx, event("publication", submissionId, "published by a maintainer"), null);
+    return published;
   });
 }
 

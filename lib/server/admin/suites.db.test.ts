@@ -72,3 +72,11 @@ it("publication and withdrawal tell the picker of suites, whose boards they may 
   await tellsSuites(withdraw(server, submissionId, "taken back"));
   await tellsSuites(publish(server, await submitGold(server)));
 });
+
+it("publication says how many of the suite's tasks are attempted", async () => {
+  const submissionId = await submitGold(server);
+  const [{ tasks } = { tasks: 0 }] = await server.database.sql<{ tasks: number }[]>`
+    select count(*)::int as tasks from task where suite_id = (select suite_id from submission where id = ${submissionId})`;
+  expect(await publish(server, submissionId)).toEqual({ attempted: 1, tasks });
+  expect(tasks).toBeGreaterThan(0);
+});

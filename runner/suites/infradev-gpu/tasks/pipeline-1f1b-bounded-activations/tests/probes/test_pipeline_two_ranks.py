@@ -121,14 +121,20 @@ class NoLoss(RuntimeError):
 @pytest.mark.parametrize("group", [5.0], indirect=True, ids=["short-time-out"])
 def test_a_step_that_fails_leaves_nothing_behind(group):
     stage = make_stages(group)[group.rank]
+    fails = False
 
     def loss_fn(outputs, targets):
-        raise NoLoss
+        if fails:
+            raise NoLoss
+        return mse_loss(outputs, targets)
 
     pipeline = Pipeline(group, stage, loss_fn, 2)
-    failed = False
+    batch = make_batch(group, 12, 6)
+    # NCCL connects two ranks in their first transfer, and waits for the other one without a time-out
+    pipeline.train_step(12, *batch)
+    fails, failed = True, False
     try:
-        pipeline.train_step(12, *make_batch(group, 12, 6))
+        pipeline.train_step(12, *batch)
     except RuntimeError:
         failed = True
     gc.collect()
