@@ -129,4 +129,11 @@ describe("what a trajectory says of its run", () => {
     expect(differing).toContain("differ in input tokens, cost;");
     expect(subagents).toContain("1 subagent too");
   });
+
+  it("calls no tokens a part of fewer", () => {
+    const facts: TrajectoryFacts = { ...silent, promptTokens: 200, cachedTokens: 1_400_000 };
+    expect(trajectoryFactWords(facts).join(", ")).toContain("200 input tokens, 1.40 M cached");
+    expect(trajectoryNotes(facts)).toEqual([expect.stringContaining("more cached tokens than input tokens")]);
+    expect(trajectoryNotes({ ...facts, cachedTokens: 200 })).toEqual([]);
+  });
 });

@@ -84,10 +84,15 @@ export function stepLines(step: Pick<ShownStep, "message" | "calls">): {
 
 const millions = (tokens: number) => (tokens >= 1e6 ? `${formatNumber(tokens / 1e6, 2)} M` : formatNumber(tokens));
 
+/** ATIF counts what came out of a cache among the input; some agents write it beside it. */
+const cachedBeside = ({ promptTokens, cachedTokens }: TrajectoryFacts): boolean =>
+  promptTokens !== null && cachedTokens !== null && cachedTokens > promptTokens;
+
 /** What a trajectory says of its run, as short facts in their order; what it does not state is left out. */
 export function trajectoryFactWords(facts: TrajectoryFacts): string[] {
   const { agentSteps, toolCalls, promptTokens, cachedTokens, completionTokens, costUsd, startedAt, endedAt } = facts;
-  const cached = cachedTokens === null || cachedTokens === 0 ? "" : `, ${millions(cachedTokens)} of them cached`;
+  const share = cachedBeside(facts) ? "" : " of them";
+  const cached = cachedTokens === null || cachedTokens === 0 ? "" : `, ${millions(cachedTokens)}${share} cached`;
   return [
     `${formatNumber(agentSteps)} model ${plural(agentSteps, "turn")}`,
     `${formatNumber(toolCalls)} tool ${plural(toolCalls, "call")}`,
@@ -108,8 +113,14 @@ const figureWords: Record<TrajectoryFacts["differing"][number], string> = {
 };
 
 /** What has to be said beside a trajectory's figures. */
-export function trajectoryNotes({ differing, subagents }: TrajectoryFacts): string[] {
+export function trajectoryNotes(facts: TrajectoryFacts): string[] {
+  const { differing, subagents } = facts;
   return [
+    ...(cachedBeside(facts)
+      ? [
+          "It states more cached tokens than input tokens, among which its format counts them; both are shown as stated.",
+        ]
+      : []),
     ...(differing.length > 0
       ? [
           `Its totals and its steps differ in ${differing.map((figure) => figureWords[figure]).join(", ")}; the totals are shown.`,
