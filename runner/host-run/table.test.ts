@@ -39,6 +39,7 @@ const collectives: NonNullable<HostRun["collectives"]> = {
   withoutSharedMemory: { status: "infra", reason: "host.control-failed", said: [], holds: true },
   traffic: [
     { test: "test_moves_by_all_gather", meter: "nvlink", bytes: 65 * mebibyte, theoreticalBytes: 64 * mebibyte },
+    { test: "test_moves_by_broadcast", meter: "nvlink", bytes: 64 * mebibyte - 9, theoreticalBytes: 64 * mebibyte },
     { test: "test_moves_nothing", meter: "nvlink", bytes: 0, theoreticalBytes: 0 },
   ],
   memory: { heldMb: 1024, nvmlMb: 2484.9, allocatorMb: 1026 },
@@ -69,6 +70,7 @@ it("says of known ranks how many were told right and which were not, and bytes b
       "Two ranks on 2 GPUs that do known things: the grader says the same of 1 of 2 tests (not of test_times_out: passed, root rank none, expected hung, root rank 1).",
       "Without room in /dev/shm the grading ends as infra (host.control-failed): as expected.",
       "| all_gather | nvlink | 65.00 | 64 | 1.6 % |",
+      "| broadcast | nvlink | 64.00 | 64 | 0.0 % |",
       "| nothing | nvlink | 0.00 | 0 | — |",
       "A rank that holds 1024 MiB: NVML says 2485 MiB for its GPU, the allocator 1026 MiB.",
     ]),

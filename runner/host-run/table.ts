@@ -20,7 +20,8 @@ const most = (values: readonly (number | null | undefined)[]): number | null => 
   const known = values.filter((value): value is number => typeof value === "number");
   return known.length === 0 ? null : Math.max(...known);
 };
-const cell = (value: number | null, digits = 0): string => (value === null ? "—" : value.toFixed(digits));
+const cell = (value: number | null, digits = 0): string =>
+  value === null ? "—" : value.toFixed(digits).replace(/^-(?=[0.]+$)/, "");
 const mebibytes = (bytes: number | null): number | null => (bytes === null ? null : bytes / 1024 ** 2);
 
 /** Peak memory of each GPU in MiB, the largest of any of these gradings. */
@@ -108,7 +109,7 @@ function collectivesLines({
     ...traffic.map(({ test, meter, bytes, theoreticalBytes }) => {
       const difference = theoreticalBytes === 0 ? null : 100 * (bytes / theoreticalBytes - 1);
       const name = test.replace("test_moves_by_", "").replace("test_moves_", "");
-      return `| ${name} | ${meter} | ${cell(mebibytes(bytes), 2)} | ${cell(mebibytes(theoreticalBytes), 0)} | ${difference === null ? "—" : `${difference.toFixed(1)} %`} |`;
+      return `| ${name} | ${meter} | ${cell(mebibytes(bytes), 2)} | ${cell(mebibytes(theoreticalBytes), 0)} | ${cell(difference, 1)}${difference === null ? "" : " %"} |`;
     }),
     "",
   ];
