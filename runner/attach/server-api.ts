@@ -53,16 +53,16 @@ export function parseServerUrl(text: string): URL {
   if (url.protocol !== "https:" && !(url.protocol === "http:" && loopback)) {
     throw new InfraDevError("invalid", {
       code: "usage.server-url",
-      message: `'${text}' is not reached by HTTPS`,
+      message: `${url.protocol}//${url.host} is not reached by HTTPS`,
       where: "--server",
       rule: "credentials travel over HTTPS only; plain HTTP is for this machine itself",
       remedy: "use https://, or a loopback address",
     });
   }
-  if (url.pathname !== "/" || url.search !== "" || url.hash !== "" || url.username !== "") {
+  if (url.href !== `${url.origin}/`) {
     throw new InfraDevError("invalid", {
       code: "usage.server-url",
-      message: `'${text}' names more than a server`,
+      message: "the address names more than a server",
       where: "--server",
       rule: "scheme, host and port: a site answers at the root of its host",
       remedy: `give ${url.origin}`,

@@ -91,7 +91,11 @@ export function registerAttach(program: Command): void {
             `attached to ${server.origin} as '${registration.name}' (key ${registration.keyid.slice(0, 16)}…), ` +
               `${tasks.size} tasks, executor ${options.executor}`,
           );
-          const pool = new GpuPool({ what: "attach", onEvent: (event) => output.line(describeQuarantine(event)) });
+          const pool = new GpuPool({
+            what: "attach",
+            onEvent: (event) => output.line(describeQuarantine(event)),
+            onWait: (text) => output.line(text),
+          });
           const offer = new GpuOffer(pool, tasks);
           const unserved = tasks.size - (await offer.now()).gradingDigests.length;
           if (unserved > 0) {

@@ -88,7 +88,7 @@ async function parseCandidate(
     budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
   };
   const filled: Record<string, unknown> = { promptDigest: null, ...defaults, ...given };
-  if (typeof filled.budget === "object" && filled.budget !== null) {
+  if (typeof filled.budget === "object" && filled.budget !== null && !Array.isArray(filled.budget)) {
     filled.budget = { ...defaults.budget, ...filled.budget };
   }
   // A misspelled field must not turn into a default that is then signed.
@@ -191,6 +191,7 @@ export function registerGrade(program: Command): void {
         const pool = new GpuPool({
           what: `grading ${gradingId}`,
           onEvent: (event) => output.status(describeQuarantine(event)),
+          onWait: (text) => output.status(text),
         });
         const { grant, profile } = await acquireForTask(pool, task, options.gpus, signal);
         if (profile !== null) output.line(profile);

@@ -69,14 +69,18 @@ export async function findHolder(uuid: string): Promise<Holder | null> {
     const connection = createConnection(nameOf(uuid));
     const chunks: Buffer[] = [];
     let connected = false;
+    let refused = false;
     connection.setTimeout(1000, () => connection.destroy());
     connection.once("connect", () => {
       connected = true;
     });
     connection.on("data", (chunk: Buffer) => chunks.push(chunk));
-    connection.once("error", () => undefined);
+    connection.once("error", ({ code }: NodeJS.ErrnoException) => {
+      refused = code === "ECONNREFUSED";
+    });
     connection.once("close", () => {
-      if (!connected) return resolve(null);
+      if (refused) return resolve(null);
+      if (!connected) return resolve(silent); // so many already ask it that it takes no more
       try {
         resolve(JSON.parse(Buffer.concat(chunks).toString("utf8")) as Holder);
       } catch {

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type FakeGpu, FakeNvidiaSmi, topologyMatrix } from "../testing/fake-nvidia-smi";
 import { discoverGpus } from "./discover";
 import type { GpuGrant } from "./grant";
-import { takeLock } from "./lock";
+import { takeLock, turnOf } from "./lock";
 import { GpuPool } from "./pool";
 import { Quarantine, type QuarantineEvent } from "./quarantine";
 import { settleGpus } from "./settle";
@@ -148,6 +149,13 @@ it("lets another process have its turn before its own next job", async () => {
   await held.release();
   await Promise.all([...own, others]);
   expect(order.indexOf("other")).toBeLessThan(3);
+});
+
+it("minds no turn of a process that does not answer", async () => {
+  const stopped = createServer(() => undefined);
+  await new Promise<void>((resolve) => stopped.listen(`\0infradev-gpu/${turnOf(gpus)}`, resolve));
+  await (await newPool().acquire(1)).release();
+  await new Promise((resolve) => stopped.close(resolve));
 });
 
 it("keeps nothing for a job that stopped waiting", async () => {

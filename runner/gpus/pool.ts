@@ -12,6 +12,8 @@ export type PoolOptions = {
   discover?: () => Promise<Discovery>;
   quarantine?: Quarantine;
   onEvent?: (event: QuarantineEvent) => void;
+  /** Told once of each job that cannot start at once: what it waits for, and who has that. */
+  onWait?: (text: string) => void;
   /** How often a waiting job looks again for GPUs that other processes give back. */
   pollMs?: number;
   /** How long GPUs that are only not yet free (a process that ends, memory on its way back) are waited for. */
@@ -22,7 +24,7 @@ export type HostGpus = {
   discovery: Discovery;
   /** Healthy and in nobody's use. */
   free: Gpu[];
-  /** In use by a grading, of this process or another one. */
+  /** In use by a grading, of this process or another one, or kept for another one's next. */
   busy: { gpu: Gpu; holder: Holder }[];
   quarantined: QuarantineEntry[];
 };
@@ -36,6 +38,7 @@ type Waiting = {
   servable: boolean;
   /** This process's clock since which the host could not give so many; null while it could. */
   shortSinceMs: number | null;
+  told: boolean;
 };
 
 const settleMs = 1000;
@@ -57,6 +60,10 @@ export class GpuPool {
   private turn: { entry: Waiting; lock: GpuLock } | null = null;
   /** This process's clock before which it leaves the turn to others, having had it. */
   private turnFromMs = 0;
+  /** How long the last look took. */
+  private lookMs = 0;
+  /** Whether another process took locks between the last look and this one's attempt to take them. */
+  private lost = false;
   private memories = new Map<string, number>();
   private pumping: Promise<void> = Promise.resolve();
   /** The look that has not begun yet: whoever asks meanwhile is served by it. */
@@ -69,6 +76,7 @@ export class GpuPool {
 
   /** Looks at every GPU of the host, and brings the quarantine up to date with what it sees. */
   async look(): Promise<HostGpus> {
+    const begunMs = performance.now();
     let seen = await this.see();
     // Read while a grading gave them back, processes would look like foreign ones: look twice before judging.
     if (seen.idle.some((gpu) => faultsOf(gpu).some(isPassing))) {
@@ -82,7 +90,18 @@ export class GpuPool {
     const quarantined = await this.quarantine.list();
     const held = new Set(quarantined.map(({ uuid }) => uuid));
     this.memories = new Map(discovery.inventory.gpus.map(({ uuid, memoryMb }) => [uuid, memoryMb]));
-    return { discovery, free: idle.filter(({ uuid }) => !held.has(uuid)), busy, quarantined };
+    const free = idle.filter(({ uuid }) => !held.has(uuid));
+    const next = await this.nextElsewhere(discovery.inventory.gpus);
+    this.lookMs = performance.now() - begunMs;
+    if (next === null) return { discovery, free, busy, quarantined };
+    return { discovery, free: [], busy: [...busy, ...free.map((gpu) => ({ gpu, holder: next }))], quarantined };
+  }
+
+  /** Whose job has what is free kept for it, where it is another pool's that is alive. */
+  private async nextElsewhere(gpus: readonly Gpu[]): Promise<Holder | null> {
+    if (this.turn !== null || gpus.length === 0) return null;
+    const holder = await findHolder(turnOf(gpus));
+    return holder === null || holder.pid === 0 ? null : { ...holder, what: `the next job of ${holder.what}` };
   }
 
   private async see(): Promise<{ discovery: Discovery; idle: Gpu[]; busy: HostGpus["busy"] }> {
@@ -127,7 +146,15 @@ export class GpuPool {
         reject(error);
       };
       const job = { resolve: given, reject: failed };
-      const entry: Waiting = { job, gpus: count, usable, minMemoryMb, servable: false, shortSinceMs: null };
+      const entry: Waiting = {
+        job,
+        gpus: count,
+        usable,
+        minMemoryMb,
+        servable: false,
+        shortSinceMs: null,
+        told: false,
+      };
       const timer = setInterval(() => void this.pump(), this.pollMs);
       signal?.addEventListener("abort", abort, { once: true });
       this.waiting.push(entry);
@@ -167,13 +194,14 @@ export class GpuPool {
     const host = await this.look();
     this.refuseShort(host);
     const { discovery, free, busy } = host;
-    if (discovery.state !== "ok" || (await this.isAnothersTurn(discovery.inventory.gpus))) return;
+    if (discovery.state !== "ok") return;
     const { gpus, islands } = discovery.inventory;
     const numaNodes = new Map(gpus.flatMap(({ uuid, numaNode }) => (numaNode === null ? [] : [[uuid, numaNode]])));
     const state = { free: free.map(({ uuid }) => uuid), islands, numaNodes };
     const servable = [...state.free, ...busy.map(({ gpu }) => gpu.uuid)];
+    const planned = [...this.waiting];
     let lost = false;
-    for (const { job, uuids } of planStarts(this.waiting, state, servable)) {
+    for (const { job, uuids } of planStarts(planned, state, servable)) {
       const locks = await takeLocks(uuids, this.options.what);
       if (locks === null) {
         lost = true;
@@ -193,19 +221,25 @@ export class GpuPool {
         },
       });
     }
-    const next = this.waiting.find((entry) => entry.gpus <= servable.filter(entry.usable).length);
-    if (lost) void this.pump();
-    else if (next !== undefined) await this.takeTurn(next, gpus);
-  }
-
-  private async isAnothersTurn(gpus: readonly Gpu[]): Promise<boolean> {
-    return this.turn === null && (await findHolder(turnOf(gpus))) !== null;
+    const left = planned.filter((entry) => this.waiting.includes(entry));
+    const again = lost && !this.lost;
+    this.lost = lost;
+    if (again) return void this.pump();
+    for (const entry of left.filter(({ told }) => !told)) {
+      entry.told = true;
+      this.options.onWait?.(describeWait(entry.gpus, host));
+    }
+    const next = left.find((entry) => entry.gpus <= servable.filter(entry.usable).length);
+    if (next !== undefined) await this.takeTurn(next, gpus);
   }
 
   /** Has what is free on the host kept for this job, if no other pool's job has it kept. */
   private async takeTurn(entry: Waiting, gpus: readonly Gpu[]): Promise<void> {
+    const name = turnOf(gpus);
+    // Where the host's GPUs have changed, so has the lock's name.
+    if (this.turn !== null && this.turn.lock.uuid !== name) this.passTurnOn();
     if (this.turn !== null || performance.now() < this.turnFromMs) return;
-    const lock = await takeLock(turnOf(gpus), this.options.what);
+    const lock = await takeLock(name, this.options.what);
     if (lock === null) return;
     if (this.waiting.includes(entry)) this.turn = { entry, lock };
     else await lock.release();
@@ -215,7 +249,7 @@ export class GpuPool {
   private passTurnOn(): void {
     void this.turn?.lock.release();
     this.turn = null;
-    this.turnFromMs = performance.now() + 2 * this.pollMs;
+    this.turnFromMs = performance.now() + 2 * (this.pollMs + this.lookMs);
   }
 
   /**
@@ -238,6 +272,12 @@ export class GpuPool {
       entry.job.reject(tooFew(entry.gpus, entry.minMemoryMb, fitting, discovery, quarantined));
     }
   }
+}
+
+function describeWait(count: number, { free, busy }: HostGpus): string {
+  const users = busy.map(({ gpu, holder }) => `GPU ${gpu.index} has ${holder.what} (process ${holder.pid})`);
+  const kept = free.length >= count ? ["what is free is kept for an older job"] : [];
+  return [`waiting for ${count} GPU${count === 1 ? "" : "s"}`, ...users, ...kept].join("; ");
 }
 
 /** Why a host whose GPUs look like that cannot give `count` of them: `gpu.too-few`. */
