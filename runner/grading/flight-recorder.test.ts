@@ -71,6 +71,23 @@ describe("a flight recording", () => {
     expect(recording.collectives[0]?.frames.length).toBeGreaterThan(0);
   });
 
+  it("takes the state of a batch's transfers from the batch", () => {
+    const [first] = recording.collectives;
+    if (first === undefined) throw new Error("a collective was recorded");
+    const entry = (name: string, state: string, sequence = 1) =>
+      ({ ...first, name, state, sequence, isP2p: true, retired: false }) as const;
+    const excerpt = (...collectives: ReturnType<typeof entry>[]) => excerptOf({ ...recording, collectives });
+    const transfer = entry("nccl:send 0->1", "scheduled");
+    expect(excerpt(transfer, entry("nccl:coalesced", "completed"))).toContain("no collective was under way");
+    const waiting = excerpt(transfer, entry("nccl:coalesced", "started"));
+    expect(waiting).toContain("under way: 1");
+    expect(waiting).toContain("nccl:coalesced p2p sequence 1");
+    // Connecting the two ranks comes before the batch's own entry.
+    expect(excerpt(entry("nccl:coalesced", "completed", 1), entry("nccl:recv 1<-0", "scheduled", 2))).toContain(
+      "nccl:recv 1<-0 p2p sequence 2",
+    );
+  });
+
   it("has in its excerpt what had not completed, and the last that had", () => {
     const [first, second] = recording.collectives;
     if (first === undefined || second === undefined) throw new Error("two collectives were recorded");

@@ -108,7 +108,9 @@ function collectiveOf(entry: PlainValue): RecordedCollective {
 
 /** The collectives that had not completed, then the last that had: what a reader of a hang looks for. */
 export function excerptOf(recording: FlightRecording): string {
-  const open = recording.collectives.filter((entry) => entry.state !== "completed" && !entry.retired);
+  const open = recording.collectives.filter(
+    (entry) => entry.state !== "completed" && !entry.retired && !isOfBatch(entry, recording.collectives),
+  );
   const done = recording.collectives.filter((entry) => !open.includes(entry)).at(-1);
   const lines = [
     ...recording.status.map(
@@ -120,6 +122,18 @@ export function excerptOf(recording: FlightRecording): string {
     ...(done === undefined ? [] : ["last one that was over:", ...linesOf(done).slice(0, 1)]),
   ];
   return lines.join("\n");
+}
+
+/**
+ * Whether an entry is one transfer of a batch (`batch_isend_irecv`). Torch notes such transfers when they are asked for
+ * and never looks at them again: how far they are stands in the batch's own entry, which has their sequence.
+ */
+function isOfBatch(entry: RecordedCollective, all: readonly RecordedCollective[]): boolean {
+  const isBatch = ({ name }: RecordedCollective): boolean => /:coalesced$/.test(name ?? "");
+  if (!entry.isP2p || isBatch(entry)) return false;
+  return all.some(
+    (other) => isBatch(other) && other.processGroup === entry.processGroup && other.sequence === entry.sequence,
+  );
 }
 
 function linesOf(entry: RecordedCollective): string[] {

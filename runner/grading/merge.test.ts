@@ -83,29 +83,51 @@ describe("a merged test", () => {
     expect(secondaries(merged)).toEqual([1, null]);
   });
 
-  it("finds a silent rank among those that wait for it, by their stacks or by what was recorded", () => {
-    const endedIn = (index: number, file: string, name: string, recording?: string) => {
+  describe("of ranks that all hung", () => {
+    const endedIn = (index: number, file: string, name: string, more: { recording?: string } = {}) => {
       const ended = rank(index, "hung", null, 40);
       const why = ended.outcome.failure;
       if (why === null) return ended;
-      why.frames = [{ file, line: 1, function: name, code: null, origin: "other" }];
-      if (recording !== undefined) why.evidence = [{ kind: "flight-recorder", file: "a", excerpt: recording }];
+      const origin = file.startsWith("tests/") ? "test" : file.startsWith("project/") ? "project" : "other";
+      why.frames = [{ file, line: 1, function: name, code: null, origin }];
+      if (more.recording !== undefined)
+        why.evidence = [{ kind: "flight-recorder", file: "a", excerpt: more.recording }];
       return ended;
     };
-    const waiting = [
-      endedIn(0, "torch/distributed/distributed_c10d.py", "all_reduce"),
-      endedIn(0, "torch/cuda/__init__.py", "synchronize"),
-      endedIn(0, "torchfleet/dist.py", "wait"),
-      endedIn(0, "tests/test_a.py", "test_a", "under way: 1\nnccl:all_reduce"),
-    ];
-    for (const entry of waiting) {
-      const merged = merge([entry, endedIn(1, "tests/test_a.py", "sleeps", "no collective was under way")]);
+    const asleep = (index: number) =>
+      endedIn(index, "tests/test_a.py", "sleeps", { recording: "no collective was under way" });
+
+    it.each([
+      ["a collective", "torch/distributed/distributed_c10d.py", "all_reduce", {}],
+      ["what was started on the device", "torch/cuda/__init__.py", "synchronize", {}],
+      ["a transfer of the project", "project/comm/transport.py", "_wait", {}],
+      ["a collective that was recorded", "tests/test_a.py", "test_a", { recording: "under way: 1\nnccl:all_reduce" }],
+    ])("finds the one that never came where the others wait for %s", (_what, file, name, more) => {
+      const merged = merge([endedIn(0, file, name, more), asleep(1)]);
       expect(merged).toMatchObject({ status: "hung", rootRank: 1 });
       expect(secondaries(merged)).toEqual([1, null]);
-    }
-    const all = merge([0, 1].map((index) => endedIn(index, "torch/distributed/distributed_c10d.py", "all_gather")));
-    expect(all.rootRank).toBe(0);
-    expect(secondaries(all)).toEqual([null, null]);
+    });
+
+    it("takes the first where all wait, where none is known to, and where nothing is known", () => {
+      const collective = (index: number) => endedIn(index, "torch/distributed/distributed_c10d.py", "all_gather");
+      const unknown = (index: number) => rank(index, "hung", null, 40);
+      for (const ranks of [
+        [collective(0), collective(1)],
+        [asleep(0), asleep(1)],
+        [collective(0), unknown(1)],
+        [unknown(0), unknown(1)],
+      ]) {
+        const merged = merge(ranks);
+        expect(merged.rootRank).toBe(0);
+        expect(secondaries(merged)).toEqual([null, null]);
+      }
+    });
+
+    it("does not take a wait within a process for a wait for another rank", () => {
+      const merged = merge([endedIn(0, "threading.py", "wait"), endedIn(1, "project/comm/transport.py", "_wait")]);
+      expect(merged.rootRank).toBe(0);
+      expect(secondaries(merged)).toEqual([null, null]);
+    });
   });
 
   it("finds a rank that died, though its peers noticed before its parent did", () => {
