@@ -91,8 +91,9 @@ export function registerHostRun(program: Command): void {
           await provideSources(task, mirrorsOf(options));
           tasks.push(task);
         }
-        const pool = new GpuPool({ what: "host-run" });
-        const elsewhere = new GpuPool({ what: "host-run" });
+        const poolOptions = { what: "host-run", onWait: (text: string) => output.status(text) };
+        const pool = new GpuPool(poolOptions);
+        const elsewhere = new GpuPool(poolOptions);
         const seen = await pool.look();
         const gpuUuids = seen.free.map(({ uuid }) => uuid);
         const free = gpuUuids.length;
@@ -113,6 +114,7 @@ export function registerHostRun(program: Command): void {
           gpuUuids: gpus === 0 ? [] : gpuUuids,
           untilRejected: options.untilRejected ?? false,
           steps: new Set(options.steps ?? hostRunSteps),
+          again: options.steps !== undefined,
           acquireGpus: (count, own = signal) => pool.acquire(count, { signal: own }),
           acquireElsewhere: (count, own = signal) => elsewhere.acquire(count, { signal: own }),
           parallel: Math.max(1, Math.floor(availableParallelism() / ranksOf(tasks))),

@@ -7,6 +7,7 @@ import { patchOf } from "../grading/testing/tiny-task";
 import { loadSigningKey } from "../signing-key";
 import type { LoadedTask } from "../suites/load";
 import { type HostRunOptions, type HostRunStep, runOnHost } from "./host-run";
+import { writeHostRun } from "./state";
 
 const official = "tests/test_core.py::test_positive";
 const probe = "probes/test_value.py::test_value";
@@ -59,6 +60,7 @@ async function call(
     gpuUuids: [],
     untilRejected: false,
     steps: new Set(steps ?? ["gate"]),
+    again: false,
     acquireGpus: () => Promise.reject(new Error("nothing asks for a GPU")),
     acquireElsewhere: () => Promise.reject(new Error("nothing asks for a GPU")),
     parallel: 2,
@@ -97,6 +99,25 @@ describe("a host run", { timeout: 120_000 }, () => {
     expect(failing.rows[0]?.verdict.rules.find(({ rule }) => rule.startsWith("gold"))?.found).toContain(
       `${probe}: failed (AssertionError: assert 3 == 1)`,
     );
+  });
+
+  it("takes a self-test that was made again into the reports, and keeps what it knows where none was made", async () => {
+    const out = join(tiny.scratch, "exploits");
+    const exploits = async () => (await call(1, { out })).rows[0]?.report.exploits;
+    const { run } = await call(1, { out, untilMs: 0 });
+    const signer = await loadSigningKey(join(tiny.scratch, "key.pem"));
+    const save = (verdict: string | null) => {
+      const results = verdict === null ? [] : [{ name: "one", verdict, seen: "", durationMs: 1 }];
+      const selftest = verdict === null ? null : { controlResolved: true, results };
+      return writeHostRun(join(out, "host-run.json"), { ...run, selftest }, signer);
+    };
+    expect(await exploits()).toBeNull();
+    await save("passed");
+    expect(await exploits()).toEqual({ run: 1, passed: ["one"], controlResolved: true });
+    await save(null);
+    expect(await exploits()).toEqual({ run: 1, passed: ["one"], controlResolved: true });
+    await save("detected");
+    expect(await exploits()).toEqual({ run: 1, passed: [], controlResolved: true });
   });
 
   it("gives every GPU back side by side, where no time is left and where it is told to end", async () => {

@@ -39,6 +39,8 @@ export type HostRunOptions = {
   /** Mutants' gradings end with the first probe that rejects them. */
   untilRejected: boolean;
   steps: ReadonlySet<HostRunStep>;
+  /** Whether steps that were made and did not hold are made again: the host was mended, or the grader. */
+  again: boolean;
   acquireGpus: AcquireGpus;
   /** The same from a pool that shares nothing with the first but the host's locks. */
   acquireElsewhere: AcquireGpus;
@@ -54,7 +56,7 @@ export type HostRunOptions = {
 export type HostRunOutcome = { complete: boolean; rows: TaskRow[]; run: HostRun };
 
 /**
- * Everything that has to be seen on a host, in steps that are each made once: the self-test; two ranks that do known
+ * Everything that has to be seen on a host, in steps that are each made once, unless they are to be made `again`: the self-test; two ranks that do known
  * things; gradings packed onto the host's GPUs; the gate of every task, with GPUs one grading after the other and a look
  * at the host after each; the runner's overhead on the first task of each suite that uses torchrun. Side by side, all but
  * packing and overhead go on at once, each grading on GPUs of its own. Ends in time and says whether something is left.
@@ -95,9 +97,14 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   };
   const inTime = (neededMs: number): boolean => performance.now() + neededMs < options.untilMs;
   const sideBySide = options.gpuParallel > 1;
-  /** What does not hold is made again: it was mended, or the host was. */
   const toMake = (step: "selftest" | "collectives" | "packing"): boolean =>
-    options.steps.has(step) && (run[step] === null || failedSteps(run).has(step));
+    options.steps.has(step) && (run[step] === null || (options.again && failedSteps(run).has(step)));
+  /** Whether there is time for a step that is made whole or not at all. */
+  const hasTime = (step: string, neededMs: number): boolean => {
+    const enough = inTime(neededMs);
+    if (!enough) say(`${step}: not begun, it may take ${(neededMs / 60_000).toFixed(1)} min`);
+    return enough;
+  };
 
   const selfTest = async (): Promise<void> => {
     if (!toMake("selftest")) return;
@@ -130,7 +137,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   const packs = options.gpuUuids.length >= 2;
   const collectives = async (): Promise<void> => {
     if (torchTask === undefined || !toMake("collectives")) return;
-    if (!inTime(collectivesMs)) return;
+    if (!hasTime("collectives", collectivesMs)) return;
     const torch = await options.pythonOf(torchTask);
     const seen = await withGpus(options, 2, (gpus) =>
       runCollectives({
@@ -147,7 +154,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   /** Asks for every GPU there is, so nothing else goes on meanwhile. */
   const packing = async (): Promise<void> => {
     if (!packs || torchTask === undefined || !toMake("packing")) return;
-    if (!inTime(packingMs)) return;
+    if (!hasTime("packing", packingMs)) return;
     const { executor, gpuUuids, signal } = options;
     const seen = await runPacking({
       executor,

@@ -1,5 +1,12 @@
-import { describe, expect, it } from "vitest";
-import { askedOf, problemsOf } from "./packing";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { discoverGpus } from "../gpus/discover";
+import type { GpuGrant } from "../gpus/grant";
+import { GpuPool } from "../gpus/pool";
+import { Quarantine } from "../gpus/quarantine";
+import { FakeNvidiaSmi } from "../testing/fake-nvidia-smi";
+import { askedOf, pack, problemsOf } from "./packing";
 import type { Packed } from "./state";
 
 const packed = (gpus: number[], startedMs: number, endedMs: number, more: Partial<Packed> = {}): Packed => ({
@@ -39,9 +46,55 @@ describe("gradings packed onto GPUs", () => {
 
   it("ask for more than a host has, whatever it has", () => {
     for (const gpus of [2, 4, 8]) {
-      const asked = askedOf(gpus);
+      const asked = askedOf(gpus).flat();
       expect(asked.reduce((sum, each) => sum + each.gpus, 0)).toBe(4 * gpus);
       expect(new Set(asked.map((each) => each.gpus))).toEqual(new Set([gpus / 2, gpus]));
     }
+  });
+});
+
+describe.each([2, 4])("two pools on a host with %d GPUs", (count) => {
+  let fake: FakeNvidiaSmi;
+  beforeEach(async () => {
+    const gpus = Array.from({ length: count }, (_, minor) => ({ uuid: `GPU-${minor}-${randomUUID()}`, minor }));
+    fake = await FakeNvidiaSmi.install({ gpus });
+  });
+  afterEach(() => fake.remove());
+
+  const packWith = (resolves: (grant: GpuGrant) => Promise<boolean>, signal = new AbortController().signal) => {
+    const poolOf = () => {
+      const pool = new GpuPool({
+        what: "packing",
+        discover: () => discoverGpus(fake.options),
+        quarantine: new Quarantine(join(fake.dir, "state")),
+        pollMs: 50,
+      });
+      return (gpus: number, own: AbortSignal) => pool.acquire(gpus, { signal: own });
+    };
+    const pools = new Map([
+      ["first", poolOf()],
+      ["second", poolOf()],
+    ]);
+    return pack({ gpus: count, pools, signal, resolves });
+  };
+  const lasting = (ms: number) => new Promise<boolean>((resolve) => setTimeout(() => resolve(true), ms));
+
+  it("share it: side by side first, and then everyone in turn", async () => {
+    const { gradings, problems } = await packWith(() => lasting(400));
+    expect(problems).toEqual([]);
+    expect(gradings).toHaveLength(6);
+  });
+
+  it("say who failed, and give every GPU back", async () => {
+    let works = 0;
+    const { gradings, problems } = await packWith(async () => {
+      works += 1;
+      if (works === 3) throw new Error("broken");
+      return works !== 4 && (await lasting(100));
+    });
+    expect(gradings).toHaveLength(5);
+    expect(problems.filter((problem) => /pool: Error: broken/.test(problem))).toHaveLength(1);
+    expect(problems.filter((problem) => /is not resolved/.test(problem))).toHaveLength(1);
+    expect((await packWith(() => lasting(400))).problems).toEqual([]);
   });
 });

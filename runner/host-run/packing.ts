@@ -7,18 +7,22 @@ import type { HostRun, Packed } from "./state";
 type Asked = { pool: string; gpus: number };
 
 /**
- * What asks for a host's GPUs at once, in this order, from two pools that know of each other only by the locks: half of
- * them, or all.
+ * What asks for a host's GPUs, in this order, from two pools that know of each other only by the locks: half of them, or
+ * all. The first two fit side by side; the others ask at once when those two have begun.
  */
-export function askedOf(gpus: number): Asked[] {
+export function askedOf(gpus: number): [first: Asked[], then: Asked[]] {
   const half = Math.max(1, Math.floor(gpus / 2));
   return [
-    { pool: "first", gpus: half },
-    { pool: "second", gpus: half },
-    { pool: "first", gpus },
-    { pool: "second", gpus: half },
-    { pool: "first", gpus: half },
-    { pool: "second", gpus },
+    [
+      { pool: "first", gpus: half },
+      { pool: "second", gpus: half },
+    ],
+    [
+      { pool: "first", gpus },
+      { pool: "second", gpus: half },
+      { pool: "first", gpus: half },
+      { pool: "second", gpus },
+    ],
   ];
 }
 
@@ -52,52 +56,67 @@ ${sandboxed ? seesNodes(gpus) : ""}    open_group()
 /** All six gradings of one launch, with room for a slow host. Whoever waits for GPUs longer than that is forgotten. */
 const patienceMs = 180_000;
 
+type Acquire = (count: number, signal: AbortSignal) => Promise<GpuGrant>;
+
 /**
- * Grades with half of a host's GPUs and with all of them, asked for at once from two pools, and looks at who had which
- * GPU when: never two the same, gradings of both pools side by side, and everyone gets some. What goes wrong stands in
- * `problems`. Throws what `signal` says where it aborts.
+ * Grades with half of a host's GPUs and with all of them, asked for from two pools, and looks at who had which GPU when:
+ * never two the same, gradings of both pools side by side, and everyone gets some. What goes wrong stands in `problems`.
+ * Throws what `signal` says where it aborts.
  */
 export async function runPacking(options: {
   executor: RunnerExecutor;
   python: PythonRuntime;
   /** GPUs of the host. */
   gpus: number;
-  pools: ReadonlyMap<string, (count: number, signal: AbortSignal) => Promise<GpuGrant>>;
+  pools: ReadonlyMap<string, Acquire>;
   signal: AbortSignal;
   onGraded?: (packed: Packed) => void;
 }): Promise<NonNullable<HostRun["packing"]>> {
   const { executor, python, signal } = options;
+  return await pack({
+    ...options,
+    resolves: async (grant) => {
+      const task = packingTask(grant.uuids.length, executor === "bwrap");
+      const { summary } = await gradeKnownTask({ executor, python, gpus: grant, signal }, task);
+      return summary.resolved;
+    },
+  });
+}
+
+/** Asks the pools for GPUs as `askedOf` says, and does a piece of work with each grant. */
+export async function pack(options: {
+  gpus: number;
+  pools: ReadonlyMap<string, Acquire>;
+  signal: AbortSignal;
+  resolves: (grant: GpuGrant) => Promise<boolean>;
+  onGraded?: (packed: Packed) => void;
+}): Promise<NonNullable<HostRun["packing"]>> {
+  const { signal } = options;
   const beganMs = performance.now();
   const since = (): number => Math.round(performance.now() - beganMs);
   const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-  const one = async ({ pool, gpus: count }: Asked): Promise<Packed> => {
+  const one = async ({ pool, gpus: count }: Asked, begun: () => void): Promise<Packed> => {
     const acquire = options.pools.get(pool);
     if (acquire === undefined) throw new Error(`there is no pool ${pool}`);
     const askedMs = since();
-    const grant = await acquire(count, patience);
+    const grant = await acquire(count, patience).finally(begun);
     const startedMs = since();
     try {
-      const { summary } = await gradeKnownTask(
-        { executor, python, gpus: grant, signal },
-        packingTask(count, executor === "bwrap"),
-      );
-      const packed = {
-        pool,
-        asked: count,
-        gpus: grant.devices.map(({ index }) => index),
-        askedMs,
-        startedMs,
-        endedMs: since(),
-        resolved: summary.resolved,
-      };
+      const resolved = await options.resolves(grant);
+      const gpus = grant.devices.map(({ index }) => index);
+      const packed = { pool, asked: count, gpus, askedMs, startedMs, endedMs: since(), resolved };
       options.onGraded?.(packed);
       return packed;
     } finally {
       await grant.release();
     }
   };
-  const asked = askedOf(options.gpus);
-  const settled = await Promise.allSettled(asked.map(one));
+  const [first, then] = askedOf(options.gpus);
+  const asked = [...first, ...then];
+  const works: Promise<Packed>[] = [];
+  await Promise.all(first.map((each) => new Promise<void>((begun) => works.push(one(each, begun)))));
+  works.push(...then.map((each) => one(each, () => undefined)));
+  const settled = await Promise.allSettled(works);
   signal.throwIfAborted();
   const gradings = settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   const failed = settled.flatMap((each, at) =>

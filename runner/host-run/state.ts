@@ -10,7 +10,7 @@ import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
 import { writeSignedReport } from "../suites/signed-report";
 
-/** One of the gradings that ask for GPUs at once; GPUs by nvidia-smi's index, times since the first one asked. */
+/** One of the gradings that ask for GPUs from two pools; GPUs by nvidia-smi's index, times since the first one asked. */
 const packedSchema = z.object({
   pool: z.string(),
   asked: z.int().positive(),
@@ -73,7 +73,7 @@ const hostRunSchema = z.object({
     })
     .nullable()
     .default(null),
-  /** Gradings of half of the GPUs and of all that asked for them at once; null where it was not run. */
+  /** Gradings of half of the GPUs and of all that asked two pools for them; null where it was not run. */
   packing: z
     .object({
       gradings: z.array(packedSchema),

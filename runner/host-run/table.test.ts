@@ -90,10 +90,10 @@ it("says who had which GPU when, what is wrong with it, and what was left on the
       selftest: { controlResolved: true, results: [{ name: "a", verdict: "detected", seen: "", durationMs: 1 }] },
     }),
   );
-  expect(text).toContain("from two pools: each GPU had one at a time.");
+  expect(text).toContain("for half of the GPUs or for all: each GPU had one at a time.");
   expect(text).toContain("| second | 0, 1 | 9.5 | 9.5 to 20.0 |");
   expect(text).toContain("After 1 grading the host was looked at as a whole: 0 processes, 1 files");
   expect(text).toContain("Self-test: 1 of 1 exploits prevented or detected; the honest control resolves.");
   const wrong = hostRunTable([], run({ packing: { gradings, problems: ["nobody had to wait"] } }));
-  expect(wrong).toContain("from two pools: nobody had to wait.");
+  expect(wrong).toContain("or for all: nobody had to wait.");
 });

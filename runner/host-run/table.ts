@@ -76,7 +76,7 @@ const hostLine = ({ host, gpus, executor, runnerVersion, finishedAt }: HostRun |
 function packingLines({ gradings, problems }: NonNullable<HostRun["packing"]>): string[] {
   const found = problems.length === 0 ? "each GPU had one at a time" : problems.join("; ");
   return [
-    `${gradings.length} gradings of half of the GPUs and of all asked for them at once, from two pools: ${found}.`,
+    `${gradings.length} gradings asked two pools for half of the GPUs or for all: ${found}.`,
     "",
     "| pool | GPUs | waited s | ran s (since the first asked) |",
     "|---|---|---|---|",

@@ -21,6 +21,7 @@ import type { LoadedTask } from "./load";
 import { readReferencePatch, referenceCandidate } from "./reference";
 import { writeSignedReport } from "./signed-report";
 import {
+  caughtAll,
   type GateGrading,
   type GateItem,
   gateGradingOf,
@@ -178,8 +179,9 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
     const workers = await Promise.allSettled(Array.from({ length: options.parallel ?? 1 }, worker));
     const failed = workers.find((each) => each.status === "rejected");
     if (failed !== undefined) throw failed.reason;
-    if (options.shard.index === 1 && report.exploits === null) {
-      report = { ...report, exploits: await options.exploits() };
+    // A self-test that did not hold may have been made again.
+    if (options.shard.index === 1 && !caughtAll(report.exploits)) {
+      report = { ...report, exploits: (await options.exploits()) ?? report.exploits };
     }
     await writeValidation(options.out, report, options.signer);
     return report;
