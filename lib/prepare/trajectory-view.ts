@@ -117,9 +117,7 @@ export function trajectoryNotes(facts: TrajectoryFacts): string[] {
   const { differing, subagents } = facts;
   return [
     ...(cachedBeside(facts)
-      ? [
-          "It states more cached tokens than input tokens, among which its format counts them; both are shown as stated.",
-        ]
+      ? ["It states more cached tokens than input tokens, among which its format counts them; neither was changed."]
       : []),
     ...(differing.length > 0
       ? [

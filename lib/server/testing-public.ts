@@ -55,7 +55,10 @@ export async function routesBelow(folder: string): Promise<Map<string, Record<st
     .sort();
   const routes = new Map<string, Record<string, unknown>>();
   for (const file of files) {
-    const address = `/${folder}/${file.replace(/\/?route\.ts$/, "")}`.replaceAll(/\[(?:\.\.\.)?(\w+)\]/g, "{$1}");
+    const address = `/${folder}/${file.replace(/\/?route\.ts$/, "")}`.replaceAll(
+      /\[{1,2}(?:\.\.\.)?(\w+)\]{1,2}/g,
+      "{$1}",
+    );
     routes.set(address, await import(/* @vite-ignore */ pathToFileURL(join(app, folder, file)).href));
   }
   return routes;
