@@ -51,27 +51,6 @@ it("offers what is free while jobs hold the rest, and names the tasks that the h
   expect((await offer.now()).freeGpuUuids).toEqual(uuids);
 });
 
-it("offers nothing that is kept for another process's next job, and says what a job waits for", async () => {
-  const said: string[] = [];
-  const other = new GpuPool({
-    what: "another runner",
-    discover: () => discoverGpus(fake.options),
-    quarantine: new Quarantine(join(fake.dir, "state")),
-    pollMs: 50,
-    onWait: (text) => said.push(text),
-  });
-  const held = await other.acquire(1);
-  const controller = new AbortController();
-  const large = expect(other.acquire(4, { signal: controller.signal })).rejects.toThrow("stopped");
-  const offer = offerOf(4);
-  await expect.poll(() => offer.now()).toEqual({ freeGpuUuids: [], gradingDigests: ["needs-4"] });
-  expect(said).toEqual([expect.stringMatching(/^waiting for 4 GPUs; GPU 0 has another runner \(process \d+\)$/)]);
-  controller.abort(new Error("stopped"));
-  await large;
-  await held.release();
-  expect((await offer.now()).freeGpuUuids).toEqual(uuids);
-});
-
 it("packs jobs side by side, each with exactly its GPUs and none twice", async () => {
   const offer = offerOf(1, 2);
   const held = new Set<string>();

@@ -37,16 +37,15 @@ const requestTimeoutMs = 60_000;
 
 /** Checks that a server's address is HTTPS, or plain HTTP to this machine itself, and names nothing but the server. */
 export function parseServerUrl(text: string): URL {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
+  // 'localhost:3000' is one too, of a scheme localhost.
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || url.host === "") {
     throw new InfraDevError("invalid", {
       code: "usage.server-url",
-      message: `'${text}' is no address`,
+      message: "what is given is no address of a server",
       where: "--server",
       rule: "an address such as https://infradev.example",
-      remedy: "give the server's whole address",
+      remedy: "give the server's whole address, with https:// (http:// for this machine itself)",
     });
   }
   const loopback = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);

@@ -95,12 +95,14 @@ export function registerHostRun(program: Command): void {
         const pool = new GpuPool(poolOptions);
         const elsewhere = new GpuPool(poolOptions);
         const seen = await pool.look();
-        const gpuUuids = seen.free.map(({ uuid }) => uuid);
-        const free = gpuUuids.length;
-        const gpus = options.gpus ?? free;
-        // Fewer would be another launch profile, under the folder of this one.
-        if (gpus > free) throw tooFew(gpus, 0, free, seen.discovery, seen.quarantined);
-        output.status(`${tasks.length} tasks, ${gpus} of ${free} healthy GPUs, until ${options.minutes} min are over`);
+        // Those in use too: fewer would be another launch profile, under the folder of this one.
+        const gpuUuids = [...seen.free, ...seen.busy.map(({ gpu }) => gpu)].map(({ uuid }) => uuid);
+        const healthy = gpuUuids.length;
+        const gpus = options.gpus ?? healthy;
+        if (gpus > healthy) throw tooFew(gpus, 0, healthy, seen.discovery, seen.quarantined);
+        output.status(
+          `${tasks.length} tasks, ${gpus} of ${healthy} healthy GPUs, until ${options.minutes} min are over`,
+        );
         const { complete, rows, run } = await runOnHost({
           tasks,
           pythonOf: (task) =>
@@ -110,7 +112,7 @@ export function registerHostRun(program: Command): void {
           out,
           repeats: options.repeats,
           gpus,
-          gpuParallel: options.sideBySide && gpus > 0 ? Math.max(1, Math.floor(free / gpus)) : 1,
+          gpuParallel: options.sideBySide && gpus > 0 ? Math.max(1, Math.floor(healthy / gpus)) : 1,
           gpuUuids: gpus === 0 ? [] : gpuUuids,
           untilRejected: options.untilRejected ?? false,
           steps: new Set(options.steps ?? hostRunSteps),

@@ -41,9 +41,13 @@ Exit codes:
       runCommand(options, async (output, signal) => {
         const python = await ensurePython();
         output.status("grading the honest control");
-        const pool = new GpuPool({ what: "self-test", onEvent: (event) => output.status(describeQuarantine(event)) });
-        const { free } = await pool.look();
-        const gpus = free.length === 0 ? null : await pool.acquire(1, { minMemoryMb: 0, signal });
+        const pool = new GpuPool({
+          what: "self-test",
+          onEvent: (event) => output.status(describeQuarantine(event)),
+          onWait: (text) => output.status(text),
+        });
+        const { free, busy } = await pool.look();
+        const gpus = free.length + busy.length === 0 ? null : await pool.acquire(1, { minMemoryMb: 0, signal });
         const { controlResolved, results } = await runSelfTest({
           executor: options.executor,
           python,

@@ -165,7 +165,11 @@ async function validate(
         signer,
         out: path,
         signal,
-        exploits: () => (exploits ??= runExploits()),
+        exploits: async (known) => {
+          if (known !== null) return known;
+          exploits ??= runExploits();
+          return await exploits;
+        },
         onGrading: (item, event) => {
           const text = describeProgress(event);
           if (text !== null) output.live(`${slug}  ${item.patch} #${item.repeat}  ${text}`);

@@ -69,18 +69,18 @@ export async function findHolder(uuid: string): Promise<Holder | null> {
     const connection = createConnection(nameOf(uuid));
     const chunks: Buffer[] = [];
     let connected = false;
-    let refused = false;
+    let nobody = false;
     connection.setTimeout(1000, () => connection.destroy());
     connection.once("connect", () => {
       connected = true;
     });
     connection.on("data", (chunk: Buffer) => chunks.push(chunk));
     connection.once("error", ({ code }: NodeJS.ErrnoException) => {
-      refused = code === "ECONNREFUSED";
+      nobody = code !== "EAGAIN"; // with it, so many ask already that the holder takes no more
     });
     connection.once("close", () => {
-      if (refused) return resolve(null);
-      if (!connected) return resolve(silent); // so many already ask it that it takes no more
+      if (nobody && !connected) return resolve(null);
+      if (!connected) return resolve(silent);
       try {
         resolve(JSON.parse(Buffer.concat(chunks).toString("utf8")) as Holder);
       } catch {

@@ -158,6 +158,37 @@ it("minds no turn of a process that does not answer", async () => {
   await new Promise((resolve) => stopped.close(resolve));
 });
 
+it("says once of each job that waits what it waits for, and who has it", async () => {
+  const said: string[] = [];
+  const options = { discover, quarantine: new Quarantine(folder), pollMs: 50 };
+  const pool = new GpuPool({ ...options, what: "one", onWait: (text) => said.push(`one ${text}`) });
+  const other = new GpuPool({ ...options, what: "other", onWait: (text) => said.push(`other ${text}`) });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const held = await pool.acquire(3);
+  const stopped = [pool.acquire(4, { signal }), pool.acquire(1, { signal })];
+  for (const each of stopped) each.catch(() => undefined);
+  await expect.poll(() => said).toHaveLength(2);
+  const kept = other.acquire(1);
+  await expect.poll(() => said).toHaveLength(3);
+  const users = [0, 1, 2].map((gpu) => `GPU ${gpu} has one (process ${process.pid})`).join("; ");
+  expect(said).toEqual([
+    `one waiting for 4 GPUs; ${users}`,
+    `one waiting for 1 GPU; ${users}; what is free is kept for an older job`,
+    `other waiting for 1 GPU; ${users}; what is free is kept for the next job of one (process ${process.pid})`,
+  ]);
+  controller.abort(new Error("stopped"));
+  await (await kept).release();
+  await Promise.allSettled(stopped);
+  await held.release();
+  const [three] = await Promise.all([
+    pool.acquire(3),
+    pool.acquire(2, { signal: AbortSignal.timeout(300) }).catch(() => null),
+  ]);
+  expect(said.at(-1), "what was given away in the same look").toBe(`one waiting for 2 GPUs; ${users}`);
+  await three.release();
+});
+
 it("keeps nothing for a job that stopped waiting", async () => {
   const [pool, other] = [newPool(), newPool()];
   const held = await other.acquire(1);

@@ -24,7 +24,7 @@ export type HostGpus = {
   discovery: Discovery;
   /** Healthy and in nobody's use. */
   free: Gpu[];
-  /** In use by a grading, of this process or another one, or kept for another one's next. */
+  /** In use by a grading, of this process or another one. */
   busy: { gpu: Gpu; holder: Holder }[];
   quarantined: QuarantineEntry[];
 };
@@ -91,17 +91,15 @@ export class GpuPool {
     const held = new Set(quarantined.map(({ uuid }) => uuid));
     this.memories = new Map(discovery.inventory.gpus.map(({ uuid, memoryMb }) => [uuid, memoryMb]));
     const free = idle.filter(({ uuid }) => !held.has(uuid));
-    const next = await this.nextElsewhere(discovery.inventory.gpus);
     this.lookMs = performance.now() - begunMs;
-    if (next === null) return { discovery, free, busy, quarantined };
-    return { discovery, free: [], busy: [...busy, ...free.map((gpu) => ({ gpu, holder: next }))], quarantined };
+    return { discovery, free, busy, quarantined };
   }
 
   /** Whose job has what is free kept for it, where it is another pool's that is alive. */
   private async nextElsewhere(gpus: readonly Gpu[]): Promise<Holder | null> {
     if (this.turn !== null || gpus.length === 0) return null;
     const holder = await findHolder(turnOf(gpus));
-    return holder === null || holder.pid === 0 ? null : { ...holder, what: `the next job of ${holder.what}` };
+    return holder?.pid === 0 ? null : holder;
   }
 
   private async see(): Promise<{ discovery: Discovery; idle: Gpu[]; busy: HostGpus["busy"] }> {
@@ -200,8 +198,10 @@ export class GpuPool {
     const state = { free: free.map(({ uuid }) => uuid), islands, numaNodes };
     const servable = [...state.free, ...busy.map(({ gpu }) => gpu.uuid)];
     const planned = [...this.waiting];
+    const nextElsewhere = await this.nextElsewhere(gpus);
+    const granted = new Set<string>();
     let lost = false;
-    for (const { job, uuids } of planStarts(planned, state, servable)) {
+    for (const { job, uuids } of nextElsewhere === null ? planStarts(planned, state, servable) : []) {
       const locks = await takeLocks(uuids, this.options.what);
       if (locks === null) {
         lost = true;
@@ -211,6 +211,7 @@ export class GpuPool {
         await releaseAll(locks);
         continue;
       }
+      for (const uuid of uuids) granted.add(uuid);
       const devices = uuids.flatMap((uuid) => free.filter((gpu) => gpu.uuid === uuid));
       job.resolve({
         uuids,
@@ -227,17 +228,42 @@ export class GpuPool {
     if (again) return void this.pump();
     for (const entry of left.filter(({ told }) => !told)) {
       entry.told = true;
-      this.options.onWait?.(describeWait(entry.gpus, host));
+      this.options.onWait?.(this.describeWait(entry, host, granted, nextElsewhere));
     }
     const next = left.find((entry) => entry.gpus <= servable.filter(entry.usable).length);
     if (next !== undefined) await this.takeTurn(next, gpus);
+  }
+
+  private describeWait(
+    { gpus: count, usable }: Waiting,
+    { free, busy, quarantined }: HostGpus,
+    granted: ReadonlySet<string>,
+    nextElsewhere: Holder | null,
+  ): string {
+    const has = ({ index }: Gpu, { what, pid }: Pick<Holder, "what" | "pid">) =>
+      `GPU ${index} has ${what} (process ${pid})`;
+    const own = { what: this.options.what, pid: process.pid };
+    const left = free.filter(({ uuid }) => !granted.has(uuid));
+    const kept =
+      nextElsewhere !== null
+        ? [`what is free is kept for the next job of ${nextElsewhere.what} (process ${nextElsewhere.pid})`]
+        : left.filter(({ uuid }) => usable(uuid)).length >= count
+          ? ["what is free is kept for an older job"]
+          : [];
+    return [
+      `waiting for ${count} GPU${count === 1 ? "" : "s"}`,
+      ...busy.map(({ gpu, holder }) => has(gpu, holder)),
+      ...free.filter(({ uuid }) => granted.has(uuid)).map((gpu) => has(gpu, own)),
+      ...quarantined.map(({ message }) => message),
+      ...kept,
+    ].join("; ");
   }
 
   /** Has what is free on the host kept for this job, if no other pool's job has it kept. */
   private async takeTurn(entry: Waiting, gpus: readonly Gpu[]): Promise<void> {
     const name = turnOf(gpus);
     // Where the host's GPUs have changed, so has the lock's name.
-    if (this.turn !== null && this.turn.lock.uuid !== name) this.passTurnOn();
+    if (this.turn !== null && this.turn.lock.uuid !== name) this.releaseTurn();
     if (this.turn !== null || performance.now() < this.turnFromMs) return;
     const lock = await takeLock(name, this.options.what);
     if (lock === null) return;
@@ -245,10 +271,14 @@ export class GpuPool {
     else await lock.release();
   }
 
-  /** Long enough for every other pool to look once: whoever had the turn does not take it again before them. */
-  private passTurnOn(): void {
+  private releaseTurn(): void {
     void this.turn?.lock.release();
     this.turn = null;
+  }
+
+  /** Long enough for every other pool to look once: whoever had the turn does not take it again before them. */
+  private passTurnOn(): void {
+    this.releaseTurn();
     this.turnFromMs = performance.now() + 2 * (this.pollMs + this.lookMs);
   }
 
@@ -272,12 +302,6 @@ export class GpuPool {
       entry.job.reject(tooFew(entry.gpus, entry.minMemoryMb, fitting, discovery, quarantined));
     }
   }
-}
-
-function describeWait(count: number, { free, busy }: HostGpus): string {
-  const users = busy.map(({ gpu, holder }) => `GPU ${gpu.index} has ${holder.what} (process ${holder.pid})`);
-  const kept = free.length >= count ? ["what is free is kept for an older job"] : [];
-  return [`waiting for ${count} GPU${count === 1 ? "" : "s"}`, ...users, ...kept].join("; ");
 }
 
 /** Why a host whose GPUs look like that cannot give `count` of them: `gpu.too-few`. */
