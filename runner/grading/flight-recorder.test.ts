@@ -79,7 +79,8 @@ describe("a flight recording", () => {
     const excerpt = (...collectives: ReturnType<typeof entry>[]) => excerptOf({ ...recording, collectives });
     const transfer = entry("nccl:send 0->1", "scheduled");
     expect(excerpt(transfer, entry("nccl:coalesced", "completed"))).toContain("no collective was under way");
-    const waiting = excerpt(transfer, entry("nccl:coalesced", "started"));
+    const waiting = excerpt(entry("nccl:all_reduce", "completed"), transfer, entry("nccl:coalesced", "started"));
+    expect(waiting).toMatch(/last one that was over:\nnccl:all_reduce/);
     expect(waiting).toContain("under way: 1");
     expect(waiting).toContain("nccl:coalesced p2p sequence 1");
     // Connecting the two ranks comes before the batch's own entry.

@@ -111,7 +111,7 @@ export function excerptOf(recording: FlightRecording): string {
   const open = recording.collectives.filter(
     (entry) => entry.state !== "completed" && !entry.retired && !isOfBatch(entry, recording.collectives),
   );
-  const done = recording.collectives.filter((entry) => !open.includes(entry)).at(-1);
+  const done = recording.collectives.filter(({ state, retired }) => state === "completed" || retired).at(-1);
   const lines = [
     ...recording.status.map(
       ({ group, enqueued, started, completed }) =>

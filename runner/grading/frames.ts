@@ -10,7 +10,7 @@ export type FrameRoots = {
   isTest: (path: string) => boolean;
 };
 
-const librarySplit = /^.*\/(?:site-packages|dist-packages)\/|^.*?\/lib\/python3\.\d+\//;
+const librarySplit = /^.*\/(?:site-packages|dist-packages)\/|^.*?\/lib(?:64)?\/python3\.\d+\//;
 
 export function createFrameMapper(roots: FrameRoots): FrameMapper {
   return (file) => {

@@ -111,7 +111,9 @@ describe("a merged test", () => {
     it("takes the first where all wait, where none is known to, and where nothing is known", () => {
       const collective = (index: number) => endedIn(index, "torch/distributed/distributed_c10d.py", "all_gather");
       const unknown = (index: number) => rank(index, "hung", null, 40);
+      const inLibrary = endedIn(1, "torch/autograd/graph.py", "backward");
       for (const ranks of [
+        [collective(0), inLibrary],
         [collective(0), collective(1)],
         [asleep(0), asleep(1)],
         [collective(0), unknown(1)],

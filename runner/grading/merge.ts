@@ -16,28 +16,31 @@ const isSymptom = ({ outcome: { status, failure } }: TimedOutcome): boolean => {
   return status === "crashed" ? watchdogMessage.test(failure.message) : isCommunicationFailure(failure);
 };
 
-/** Where Python itself waits, for whatever: no sign that a rank waits for another one. */
-const ownWaits = /^(?:threading|queue|selectors|subprocess)\.py$|^(?:asyncio|concurrent|multiprocessing)\//;
-
 /** Whether a rank was ended where it waited for others, by its stack or by the recording of a collective under way. */
 function waitsForOthers({ outcome: { failure } }: TimedOutcome): boolean {
-  const { file = "", function: name = "" } = failure?.frames.at(-1) ?? {};
+  const innermost = failure?.frames.at(-1);
+  const named = innermost !== undefined && innermost.origin !== "other" && /^_?wait(?:$|_)/.test(innermost.function);
   return (
-    /^torch\/(?:distributed|cuda)\//.test(file) ||
-    (/^_?wait(?:$|_)/.test(name) && !ownWaits.test(file)) ||
+    named ||
+    /^torch\/(?:distributed|cuda)\//.test(innermost?.file ?? "") ||
     (failure?.evidence?.some(({ kind, excerpt }) => kind === "flight-recorder" && /^under way: /m.test(excerpt)) ??
       false)
   );
 }
 
-/** Whether a rank is known to have been elsewhere than where it would have waited for others. */
-const isSilent = (entry: TimedOutcome): boolean =>
-  (entry.outcome.failure?.frames.length ?? 0) > 0 && !waitsForOthers(entry);
+/**
+ * Whether a rank was ended in the candidate's or a test's own code, and by no sign waited there for others. A wait that
+ * is no function of Python (`work.wait()` of gloo, which records nothing) leaves no sign.
+ */
+const isSilent = (entry: TimedOutcome): boolean => {
+  const innermost = entry.outcome.failure?.frames.at(-1);
+  return innermost !== undefined && innermost.origin !== "other" && !waitsForOthers(entry);
+};
 
 /**
  * The rank whose failure explains the others': the earliest by wall clock. A rank that hung failed when it was ended,
  * unless nothing but lost connections preceded that: then its silence is what the others ran into. Of ranks that were
- * all ended, it is one that is known not to have waited for others, if there is one.
+ * all ended, it is the first that was silent (`isSilent`), if there is one.
  */
 function findRoot(failures: readonly TimedOutcome[]): TimedOutcome | null {
   const cause = (entry: TimedOutcome) => !isSymptom(entry) && entry.outcome.status !== "hung";
@@ -58,11 +61,10 @@ function findRoot(failures: readonly TimedOutcome[]): TimedOutcome | null {
 
 /** Failures that follow from the root's: lost connections, and waiting for what will not come. */
 function markSecondary(failures: readonly TimedOutcome[], root: TimedOutcome): void {
-  const ownCode = root.outcome.failure?.frames.at(-1)?.origin !== "other";
   for (const entry of failures) {
     const { failure, status } = entry.outcome;
     if (entry === root || failure === null) continue;
-    const missed = root.outcome.status !== "hung" || (waitsForOthers(entry) && ownCode && isSilent(root));
+    const missed = root.outcome.status !== "hung" || (waitsForOthers(entry) && isSilent(root));
     const follows = isSymptom(entry) || (status === "hung" && missed);
     if (follows) failure.secondaryOf = root.outcome.rank;
   }
