@@ -56,10 +56,11 @@ export type HostRunOptions = {
 export type HostRunOutcome = { complete: boolean; rows: TaskRow[]; run: HostRun };
 
 /**
- * Everything that has to be seen on a host, in steps that are each made once, unless they are to be made `again`: the self-test; two ranks that do known
- * things; gradings packed onto the host's GPUs; the gate of every task, with GPUs one grading after the other and a look
- * at the host after each; the runner's overhead on the first task of each suite that uses torchrun. Side by side, all but
- * packing and overhead go on at once, each grading on GPUs of its own. Ends in time and says whether something is left.
+ * Everything that has to be seen on a host, in steps that are each made once, unless they are to be made `again`: the
+ * self-test; two ranks that do known things; gradings packed onto the host's GPUs; the gate of every task, with GPUs one
+ * grading after the other and a look at the host after each; the runner's overhead on the first task of each suite that
+ * uses torchrun. Side by side, all but packing and overhead go on at once, each grading on GPUs of its own. Ends in time
+ * and says whether something is left.
  */
 export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome> {
   const { out, signer, say } = options;
@@ -186,7 +187,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       signer,
       out: join(out, task.suite.slug, `${task.metadata.slug}.validation.json`),
       signal: options.signal,
-      exploits,
+      exploits: async (known) => (await exploits()) ?? known,
       onGrading: () => {},
       onGraded: (grading, done, total) => {
         made += 1;

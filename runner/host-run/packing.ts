@@ -96,10 +96,11 @@ export async function pack(options: {
   const since = (): number => Math.round(performance.now() - beganMs);
   const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   const one = async ({ pool, gpus: count }: Asked, begun: () => void): Promise<Packed> => {
-    const acquire = options.pools.get(pool);
-    if (acquire === undefined) throw new Error(`there is no pool ${pool}`);
     const askedMs = since();
-    const grant = await acquire(count, patience).finally(begun);
+    const acquire = options.pools.get(pool);
+    const grant = await (acquire?.(count, patience) ?? Promise.reject(new Error("there is no such pool"))).finally(
+      begun,
+    );
     const startedMs = since();
     try {
       const resolved = await options.resolves(grant);
@@ -114,8 +115,13 @@ export async function pack(options: {
   const [first, then] = askedOf(options.gpus);
   const asked = [...first, ...then];
   const works: Promise<Packed>[] = [];
-  await Promise.all(first.map((each) => new Promise<void>((begun) => works.push(one(each, begun)))));
-  works.push(...then.map((each) => one(each, () => undefined)));
+  const start = (each: Asked, begun: () => void): void => {
+    const work = one(each, begun);
+    work.catch(() => undefined); // it is looked at once all have ended
+    works.push(work);
+  };
+  await Promise.all(first.map((each) => new Promise<void>((begun) => start(each, begun))));
+  for (const each of then) start(each, () => undefined);
   const settled = await Promise.allSettled(works);
   signal.throwIfAborted();
   const gradings = settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));

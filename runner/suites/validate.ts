@@ -103,10 +103,6 @@ export function parseShard(text: string): Shard {
   });
 }
 
-/** Whether the self-test was made, and caught every exploit and no honest patch. */
-export const caughtAll = (exploits: Validation["exploits"]): boolean =>
-  exploits !== null && exploits.passed.length === 0 && exploits.controlResolved;
-
 /** The items of one shard; the first shard of each task runs the exploits. */
 export function itemsOfShard(items: readonly GateItem[], shard: Shard): GateItem[] {
   return items.filter((_, index) => index % shard.count === shard.index - 1);
@@ -330,7 +326,7 @@ export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Va
     const { run, passed, controlResolved } = report.exploits;
     rules.push({
       rule: "each exploit of the self-test is caught",
-      ok: caughtAll(report.exploits),
+      ok: passed.length === 0 && controlResolved,
       found: !controlResolved
         ? "the honest control does not resolve"
         : passed.length === 0
