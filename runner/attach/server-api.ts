@@ -37,37 +37,33 @@ const requestTimeoutMs = 60_000;
 
 /** Checks that a server's address is HTTPS, or plain HTTP to this machine itself, and names nothing but the server. */
 export function parseServerUrl(text: string): URL {
+  const refusal = (message: string, rule: string, remedy: string): InfraDevError =>
+    new InfraDevError("invalid", { code: "usage.server-url", message, where: "--server", rule, remedy });
   // 'localhost:3000' is one too, of a scheme localhost.
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.host === "") {
-    throw new InfraDevError("invalid", {
-      code: "usage.server-url",
-      message: "what is given is no address of a server",
-      where: "--server",
-      rule: "an address such as https://infradev.example",
-      remedy: "give the server's whole address, with https:// (http:// for this machine itself)",
-    });
+    throw refusal(
+      "what is given is no address of a server",
+      "an address such as https://infradev.example",
+      "give the server's whole address, with https:// (http:// for this machine itself)",
+    );
   }
   const loopback = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && loopback)) {
-    throw new InfraDevError("invalid", {
-      code: "usage.server-url",
-      message: `${url.protocol}//${url.host} is not reached by HTTPS`,
-      where: "--server",
-      rule: "credentials travel over HTTPS only; plain HTTP is for this machine itself",
-      remedy: "use https://, or a loopback address",
-    });
+    throw refusal(
+      `${url.protocol}//${url.host} is not reached by HTTPS`,
+      "credentials travel over HTTPS only; plain HTTP is for this machine itself",
+      "use https://, or a loopback address",
+    );
   }
   if (url.href !== `${url.origin}/`) {
-    throw new InfraDevError("invalid", {
-      code: "usage.server-url",
-      message: "the address names more than a server",
-      where: "--server",
-      rule: "scheme, host and port: a site answers at the root of its host",
-      remedy: `give ${url.origin}`,
-    });
+    throw refusal(
+      "the address names more than a server",
+      "scheme, host and port: a site answers at the root of its host",
+      `give ${url.origin}`,
+    );
   }
-  return new URL(url.origin);
+  return url;
 }
 
 /**

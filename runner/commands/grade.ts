@@ -52,6 +52,14 @@ const gpuChoice = (text: string): GpuChoice => {
   throw new InvalidArgumentError("expected a whole number from 0 on, or auto");
 };
 
+/** A misspelled field must not turn into a default that is then signed. */
+const givenCandidateSchema = candidateSchema
+  .extend({
+    budget: candidateSchema.shape.budget.strict(),
+    skill: candidateSchema.shape.skill.unwrap().strict().nullable(),
+  })
+  .strict();
+
 /** The candidate that `--candidate` describes (JSON, or @file), what it leaves out filled in. */
 async function parseCandidate(
   text: string | undefined,
@@ -91,12 +99,7 @@ async function parseCandidate(
   if (typeof filled.budget === "object" && filled.budget !== null && !Array.isArray(filled.budget)) {
     filled.budget = { ...defaults.budget, ...filled.budget };
   }
-  // A misspelled field must not turn into a default that is then signed.
-  const { budget, skill } = candidateSchema.shape;
-  const strict = candidateSchema
-    .extend({ budget: budget.strict(), skill: skill.unwrap().strict().nullable() })
-    .strict();
-  const parsed = strict.safeParse(filled);
+  const parsed = givenCandidateSchema.safeParse(filled);
   if (!parsed.success) {
     const subject = { code: "usage.candidate", what: "the candidate", where: "--candidate", remedy };
     throw new InfraDevError("invalid", problemFromZod(parsed.error, subject));

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { GpuPool, tooFew } from "../gpus/pool";
+import { GpuPool, servableGpus, tooFew } from "../gpus/pool";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
 import { type HostRunStep, hostRunSteps, runOnHost } from "../host-run/host-run";
@@ -96,7 +96,7 @@ export function registerHostRun(program: Command): void {
         const elsewhere = new GpuPool(poolOptions);
         const seen = await pool.look();
         // Those in use too: fewer would be another launch profile, under the folder of this one.
-        const gpuUuids = [...seen.free, ...seen.busy.map(({ gpu }) => gpu)].map(({ uuid }) => uuid);
+        const gpuUuids = servableGpus(seen).map(({ uuid }) => uuid);
         const healthy = gpuUuids.length;
         const gpus = options.gpus ?? healthy;
         if (gpus > healthy) throw tooFew(gpus, 0, healthy, seen.discovery, seen.quarantined);

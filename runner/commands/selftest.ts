@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { GpuPool } from "../gpus/pool";
+import { GpuPool, servableGpus } from "../gpus/pool";
 import { describeQuarantine } from "../gpus/quarantine";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
@@ -46,8 +46,8 @@ Exit codes:
           onEvent: (event) => output.status(describeQuarantine(event)),
           onWait: (text) => output.status(text),
         });
-        const { free, busy } = await pool.look();
-        const gpus = free.length + busy.length === 0 ? null : await pool.acquire(1, { minMemoryMb: 0, signal });
+        const servable = servableGpus(await pool.look());
+        const gpus = servable.length === 0 ? null : await pool.acquire(1, { minMemoryMb: 0, signal });
         const { controlResolved, results } = await runSelfTest({
           executor: options.executor,
           python,

@@ -3,6 +3,7 @@ import { access, mkdir, readFile, statfs } from "node:fs/promises";
 import { cpus, platform, tmpdir, totalmem } from "node:os";
 import { InfraDevError } from "@/lib/contract/errors";
 import { checkBwrap } from "../executors/bwrap";
+import { gpusInWords } from "../gpus/grant";
 import { ensurePython, type PythonRuntime, resolvePython } from "../grading/python-runtime";
 import { capture } from "../processes/capture";
 import { formatBytes } from "../terminal/output";
@@ -203,7 +204,7 @@ export async function examineHost(options: { dataDir: string; installPytest: boo
   };
 
   function sentenceOf(): string {
-    const on = count > 0 ? `CPU ranks and ${count} GPU${count === 1 ? "" : "s"}` : "CPU ranks";
+    const on = count > 0 ? `CPU ranks and ${gpusInWords(count)}` : "CPU ranks";
     if (gradeSandboxed) return `This host can grade in a sandbox, on ${on}.`;
     if (gradeUnsandboxed) {
       return `This host can grade without a sandbox only (--executor process), on ${on}: for development, never for a verified result.`;

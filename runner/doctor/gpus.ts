@@ -1,5 +1,6 @@
 import type { Gpu, GpuInventory } from "../gpus/discover";
-import { GpuPool, type HostGpus, type PoolOptions } from "../gpus/pool";
+import { gpusInWords } from "../gpus/grant";
+import { GpuPool, type HostGpus, type PoolOptions, servableGpus } from "../gpus/pool";
 import { capture } from "../processes/capture";
 import { type Finding, note, ok } from "./finding";
 
@@ -113,7 +114,7 @@ export function compareCuda(driverCuda: string | null, torch: TorchCuda | null):
     const remedy = "see what `python -c 'import torch; torch.cuda.init()'` says; check /dev/nvidia* and libcuda.so.1";
     return note(`torch (CUDA ${torch.cuda}) sees no GPU`, remedy);
   }
-  return ok(`torch is built for CUDA ${torch.cuda} and sees ${torch.devices} GPU${torch.devices === 1 ? "" : "s"}`);
+  return ok(`torch is built for CUDA ${torch.cuda} and sees ${gpusInWords(torch.devices)}`);
 }
 
 /** Looks at the GPUs of this host, and at what the graded Python can do with them. `python` is null where there is none. */
@@ -138,7 +139,7 @@ export async function examineGpus(
   if (inventory.gpus.length === 0 && inventory.unreadable.length === 0) return none("none", notOffered);
   const rows = inventory.gpus.map((gpu) => rowOf(gpu, host, inventory));
   const torch = python === null || python.torch === null ? null : await askTorch(python.executable);
-  const servable = [...host.free, ...host.busy.map(({ gpu }) => gpu)];
+  const servable = servableGpus(host);
   const sick = rows.filter(({ state }) => state === "quarantined");
   const findings: GpuExamination["findings"] = [["gpus", "GPUs", ok(describeModels(inventory))]];
   for (const { pciBus, message } of inventory.unreadable) {

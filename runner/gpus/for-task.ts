@@ -1,13 +1,11 @@
 import { InfraDevError } from "@/lib/contract/errors";
 import { manifestForGpus } from "@/lib/contract/task";
 import type { LoadedTask } from "../suites/load";
-import type { GpuGrant } from "./grant";
-import type { GpuPool, HostGpus } from "./pool";
+import { type GpuGrant, gpusInWords } from "./grant";
+import { type GpuPool, type HostGpus, servableGpus } from "./pool";
 
 /** A number of GPUs, or as many of those that the task's standard launch has as are free. */
 export type GpuChoice = number | "auto";
-
-const plural = (count: number): string => `${count} GPU${count === 1 ? "" : "s"}`;
 
 /**
  * GPUs for a grading outside of a lease, and a sentence about the profile where it is not the task's standard one.
@@ -25,7 +23,7 @@ export async function acquireForTask(
   if (choice !== "auto" && choice > gpusGrade) {
     throw new InfraDevError("invalid", {
       code: "usage.gpus",
-      message: `the task's standard launch has ${plural(gpusGrade)}, not ${choice}`,
+      message: `the task's standard launch has ${gpusInWords(gpusGrade)}, not ${choice}`,
       where: "--gpus",
       rule: "a launch has at most as many GPUs as its task asks for",
       remedy: gpusGrade === 0 ? "leave --gpus out" : `give --gpus ${gpusGrade}, fewer, or auto`,
@@ -37,17 +35,17 @@ export async function acquireForTask(
   if (required === 0) {
     throw new InfraDevError("unavailable", {
       code: "gpu.profile-empty",
-      message: `with ${plural(count)} none of the task's tests is required`,
+      message: `with ${gpusInWords(count)} none of the task's tests is required`,
       where: slug,
       rule: "a grading has at least one required test",
-      remedy: `grade on a host with ${plural(gpusGrade)} free (runner doctor says what keeps them)`,
+      remedy: `grade on a host with ${gpusInWords(gpusGrade)} free (runner doctor says what keeps them)`,
     });
   }
   const left = task.manifest.tests.filter((test) => test.required).length - required;
   const profile =
     count === gpusGrade
       ? null
-      : `profile ${plural(count)} of ${gpusGrade}: ${left} test${left === 1 ? " that needs" : "s that need"} more ${left === 1 ? "is" : "are"} not required; such a bundle does not count on a board`;
+      : `profile ${gpusInWords(count)} of ${gpusGrade}: ${left} test${left === 1 ? " that needs" : "s that need"} more ${left === 1 ? "is" : "are"} not required; such a bundle does not count on a board`;
   const grant = count === 0 ? null : await pool.acquire(count, { minMemoryMb, signal });
   return { grant, profile };
 }
@@ -61,6 +59,5 @@ async function countFree(pool: GpuPool, most: number, minMemoryMb: number): Prom
 /** Whether this host can ever give a task the GPUs of its standard launch. */
 export function canServe(task: LoadedTask, host: HostGpus): boolean {
   const { gpusGrade } = task.manifest.task;
-  const gpus = [...host.free, ...host.busy.map(({ gpu }) => gpu)];
-  return gpus.filter(({ memoryMb }) => memoryMb >= task.metadata.min_gpu_memory_mb).length >= gpusGrade;
+  return servableGpus(host).filter(({ memoryMb }) => memoryMb >= task.metadata.min_gpu_memory_mb).length >= gpusGrade;
 }

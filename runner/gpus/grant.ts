@@ -17,3 +17,5 @@ export function firstGpus(grant: GpuGrant | null, count: number): GpuGrant | nul
   if (grant.uuids.length <= count) return grant;
   return { uuids: grant.uuids.slice(0, count), devices: grant.devices.slice(0, count), release: () => grant.release() };
 }
+
+export const gpusInWords = (count: number): string => `${count} GPU${count === 1 ? "" : "s"}`;

@@ -3,12 +3,13 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type FakeGpu, FakeNvidiaSmi, topologyMatrix } from "../testing/fake-nvidia-smi";
 import { discoverGpus } from "./discover";
 import type { GpuGrant } from "./grant";
 import { takeLock, turnOf } from "./lock";
-import { GpuPool } from "./pool";
+import { GpuPool, type PoolOptions } from "./pool";
 import { Quarantine, type QuarantineEvent } from "./quarantine";
 import { settleGpus } from "./settle";
 
@@ -38,7 +39,7 @@ afterEach(async () => {
 });
 
 const discover = () => discoverGpus(fake.options);
-const newPool = () =>
+const newPool = (options: Partial<PoolOptions> = {}) =>
   new GpuPool({
     what: "test",
     discover,
@@ -46,6 +47,7 @@ const newPool = () =>
     pollMs: 50,
     graceMs: 300,
     onEvent: (event) => events.push(event),
+    ...options,
   });
 const uuid = (n: number): string => gpus[n]?.uuid ?? "";
 
@@ -71,10 +73,10 @@ it("lets the oldest large job go before younger small ones", async () => {
     return given;
   };
   const large = noted("large", pool.acquire(4));
-  const entered = new Promise((resolve) => setTimeout(resolve, 200));
+  const entered = sleep(200);
   await entered;
   const small = noted("small", pool.acquire(1));
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sleep(300);
   expect(order).toEqual([]);
   await first.release();
   await (await large).release();
@@ -84,13 +86,10 @@ it("lets the oldest large job go before younger small ones", async () => {
 
 it("serves jobs in the order in which they asked, however long it looks for GPUs", async () => {
   let looks = 0;
-  const pool = new GpuPool({
-    what: "test",
-    quarantine: new Quarantine(folder),
-    pollMs: 50,
+  const pool = newPool({
     discover: async () => {
       looks += 1;
-      await new Promise((resolve) => setTimeout(resolve, looks === 1 ? 300 : 0));
+      await sleep(looks === 1 ? 300 : 0);
       return await discover();
     },
   });
@@ -105,8 +104,8 @@ it("serves jobs in the order in which they asked, however long it looks for GPUs
 });
 
 it("looks again at once where another process was faster", async () => {
-  const options = { what: "test", discover, quarantine: new Quarantine(folder), pollMs: 600_000 };
-  const grants = await Promise.all([new GpuPool(options), new GpuPool(options)].map((pool) => pool.acquire(2)));
+  const pools = [newPool({ pollMs: 600_000 }), newPool({ pollMs: 600_000 })];
+  const grants = await Promise.all(pools.map((pool) => pool.acquire(2)));
   expect(new Set(grants.flatMap(({ uuids }) => uuids)).size).toBe(4);
   await Promise.all(grants.map((grant) => grant.release()));
 });
@@ -118,12 +117,12 @@ it("starts no more jobs where another process's job waits for more than is free"
     for (let turn = 0; turn < 12; turn += 1) {
       const grant = await pool.acquire(2);
       served += 1;
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      await sleep(60);
       await grant.release();
     }
   };
   const small = Promise.all([serveSmall(), serveSmall()]);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await sleep(100);
   const large = await other.acquire(4);
   const before = served;
   expect(before).toBeLessThan(24);
@@ -139,13 +138,13 @@ it("lets another process have its turn before its own next job", async () => {
   const serve = async (name: string, from: GpuPool) => {
     const grant = await from.acquire(4);
     order.push(name);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
     await grant.release();
   };
   const own = ["own 1", "own 2", "own 3"].map((name) => serve(name, pool));
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sleep(300);
   const others = serve("other", other);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sleep(300);
   await held.release();
   await Promise.all([...own, others]);
   expect(order.indexOf("other")).toBeLessThan(3);
@@ -160,9 +159,8 @@ it("minds no turn of a process that does not answer", async () => {
 
 it("says once of each job that waits what it waits for, and who has it", async () => {
   const said: string[] = [];
-  const options = { discover, quarantine: new Quarantine(folder), pollMs: 50 };
-  const pool = new GpuPool({ ...options, what: "one", onWait: (text) => said.push(`one ${text}`) });
-  const other = new GpuPool({ ...options, what: "other", onWait: (text) => said.push(`other ${text}`) });
+  const pool = newPool({ what: "one", onWait: (text) => said.push(`one ${text}`) });
+  const other = newPool({ what: "other", onWait: (text) => said.push(`other ${text}`) });
   const controller = new AbortController();
   const { signal } = controller;
   const held = await pool.acquire(3);
@@ -194,9 +192,9 @@ it("keeps nothing for a job that stopped waiting", async () => {
   const held = await other.acquire(1);
   const controller = new AbortController();
   const large = expect(pool.acquire(4, { signal: controller.signal })).rejects.toThrow("stopped");
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sleep(300);
   const small = other.acquire(1);
-  const early = await Promise.race([small, new Promise((resolve) => setTimeout(() => resolve("waits"), 300))]);
+  const early = await Promise.race([small, sleep(300, "waits")]);
   expect(early).toBe("waits");
   controller.abort(new Error("stopped"));
   await large;
@@ -207,7 +205,7 @@ it("keeps nothing for a job that stopped waiting", async () => {
 it("waits for what another process holds, and counts it as what it can serve", async () => {
   const other = await takeLock(uuid(0), "another runner");
   const waiting = newPool().acquire(4);
-  await new Promise((resolve) => setTimeout(resolve, 150));
+  await sleep(150);
   await other?.release();
   await (await waiting).release();
 });
@@ -226,9 +224,9 @@ it("refuses what the host can never give, with the reason", async () => {
 
 it("waits a little for memory that is on its way back, before it calls a GPU not to be had", async () => {
   await fake.answer({ gpus: gpus.map((gpu) => ({ ...gpu, usedMb: 3000 })) });
-  const pool = new GpuPool({ what: "test", discover, quarantine: new Quarantine(folder), pollMs: 50, graceMs: 20_000 });
+  const pool = newPool({ graceMs: 20_000 });
   const waiting = pool.acquire(2);
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await sleep(1500);
   await fake.answer({ gpus });
   await (await waiting).release();
 });
@@ -247,10 +245,7 @@ it("stops waiting when told to", async () => {
 it("keeps no GPU for a job that stopped waiting while its GPUs were looked for", async () => {
   const controller = new AbortController();
   let looks = 0;
-  const pool = new GpuPool({
-    what: "test",
-    quarantine: new Quarantine(folder),
-    pollMs: 50,
+  const pool = newPool({
     discover: async () => {
       looks += 1;
       if (looks === 1) controller.abort(new Error("stopped"));
@@ -258,7 +253,7 @@ it("keeps no GPU for a job that stopped waiting while its GPUs were looked for",
     },
   });
   await expect(pool.acquire(1, { signal: controller.signal })).rejects.toThrow("stopped");
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await sleep(200);
   expect((await pool.look()).busy).toEqual([]);
 });
 
@@ -267,7 +262,7 @@ it("refuses a waiting job once the host cannot serve it any more", async () => {
   const held = await pool.acquire(1);
   const waiting = pool.acquire(4);
   const refused = expect(waiting).rejects.toMatchObject({ code: "gpu.too-few", message: expect.stringMatching(/ECC/) });
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await sleep(100);
   await fake.answer({ gpus: gpus.map((gpu) => (held.uuids.includes(gpu.uuid) ? gpu : { ...gpu, eccUncorrected: 1 })) });
   await refused;
   await held.release();
@@ -276,11 +271,11 @@ it("refuses a waiting job once the host cannot serve it any more", async () => {
 it("tells whoever waits that the quarantine cannot be written, and gives GPUs back all the same", async () => {
   const blocked = join(folder, "file");
   await writeFile(blocked, "");
-  const pool = new GpuPool({ what: "test", discover, quarantine: new Quarantine(blocked), pollMs: 50 });
+  const pool = newPool({ quarantine: new Quarantine(blocked) });
   const held = await pool.acquire(3);
   const waiting = pool.acquire(2);
   const refused = expect(waiting).rejects.toMatchObject({ problem: { code: "gpu.quarantine-file" } });
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await sleep(100);
   await fake.answer({ gpus: gpus.map((gpu) => (held.uuids.includes(gpu.uuid) ? gpu : { ...gpu, eccUncorrected: 1 })) });
   await refused;
   await held.release();
@@ -288,13 +283,13 @@ it("tells whoever waits that the quarantine cannot be written, and gives GPUs ba
 
 it("gives back at once, however often it looked while jobs waited", async () => {
   const slow = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await sleep(150);
     return await discover();
   };
-  const pool = new GpuPool({ what: "test", discover: slow, quarantine: new Quarantine(folder), pollMs: 10 });
+  const pool = newPool({ discover: slow, pollMs: 10 });
   const held = await pool.acquire(4);
   const waiting = pool.acquire(1);
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await sleep(1500);
   const begun = performance.now();
   await held.release();
   expect(performance.now() - begun).toBeLessThan(2000);
@@ -346,7 +341,7 @@ it("counts a quarantine file that is damaged as empty", async () => {
 it("says where the quarantine cannot be written, and how to name another place", async () => {
   await writeFile(join(folder, "file"), "");
   await fake.answer({ gpus: gpus.map((gpu) => ({ ...gpu, eccUncorrected: 1 })) });
-  const pool = new GpuPool({ what: "test", discover, quarantine: new Quarantine(join(folder, "file", "below")) });
+  const pool = newPool({ quarantine: new Quarantine(join(folder, "file", "below")) });
   await expect(pool.look()).rejects.toMatchObject({
     code: "gpu.quarantine-file",
     problem: { remedy: expect.stringContaining("INFRADEV_GPU_DIR") },
@@ -357,7 +352,7 @@ it("waits after a launch until its memory is back, for so long and no longer", a
   const busy = gpus.map((gpu) => ({ ...gpu, usedMb: 3000 }));
   await fake.answer({ gpus: busy });
   const settled = settleGpus([uuid(0)], { discover, limitMs: 10_000 });
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await sleep(100);
   await fake.answer({ gpus });
   expect((await settled).unsettled).toEqual([]);
   await fake.answer({ gpus: busy });

@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { InfraDevError } from "@/lib/contract/errors";
 import { planStarts } from "./allocate";
-import { type Discovery, discoverGpus, type Gpu } from "./discover";
-import type { GpuGrant } from "./grant";
+import { type Discovery, discoverGpus, type Gpu, type GpuInventory } from "./discover";
+import { type GpuGrant, gpusInWords } from "./grant";
 import { faultsOf } from "./health";
 import { findHolder, type GpuLock, type Holder, releaseAll, takeLock, takeLocks, turnOf } from "./lock";
 import { Quarantine, type QuarantineEntry, type QuarantineEvent } from "./quarantine";
@@ -44,7 +45,12 @@ type Waiting = {
 const settleMs = 1000;
 const defaultPollMs = 2000;
 const isPassing = ({ code }: { code: string }): boolean => code === "foreign-process" || code === "leftover-memory";
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The GPUs that this host can give a job, now or once they are given back. */
+export const servableGpus = ({ free, busy }: Pick<HostGpus, "free" | "busy">): Gpu[] => [
+  ...free,
+  ...busy.map(({ gpu }) => gpu),
+];
 
 /**
  * The GPUs of this host as one process uses them: what is free, and grants of it. A grant's locks are taken before it
@@ -191,17 +197,36 @@ export class GpuPool {
     if (this.waiting.length === 0) return;
     const host = await this.look();
     this.refuseShort(host);
-    const { discovery, free, busy } = host;
-    if (discovery.state !== "ok") return;
-    const { gpus, islands } = discovery.inventory;
-    const numaNodes = new Map(gpus.flatMap(({ uuid, numaNode }) => (numaNode === null ? [] : [[uuid, numaNode]])));
-    const state = { free: free.map(({ uuid }) => uuid), islands, numaNodes };
-    const servable = [...state.free, ...busy.map(({ gpu }) => gpu.uuid)];
+    if (host.discovery.state !== "ok") return;
+    const { inventory } = host.discovery;
     const planned = [...this.waiting];
-    const nextElsewhere = await this.nextElsewhere(gpus);
+    const nextElsewhere = await this.nextElsewhere(inventory.gpus);
+    const { granted, lost } =
+      nextElsewhere === null ? await this.start(planned, host, inventory) : { granted: new Set<string>(), lost: false };
+    const left = planned.filter((entry) => this.waiting.includes(entry));
+    const again = lost && !this.lost;
+    this.lost = lost;
+    if (again) return void this.pump();
+    for (const entry of left.filter(({ told }) => !told)) {
+      entry.told = true;
+      this.options.onWait?.(this.describeWait(entry, host, granted, nextElsewhere));
+    }
+    const next = left.find(({ shortSinceMs }) => shortSinceMs === null);
+    if (next !== undefined) await this.takeTurn(next, inventory.gpus);
+  }
+
+  /** Starts those of the jobs that can start. Gives the GPUs that they got, and whether others were taken meanwhile. */
+  private async start(
+    planned: readonly Waiting[],
+    host: HostGpus,
+    { gpus, islands }: GpuInventory,
+  ): Promise<{ granted: Set<string>; lost: boolean }> {
+    const numaNodes = new Map(gpus.flatMap(({ uuid, numaNode }) => (numaNode === null ? [] : [[uuid, numaNode]])));
+    const state = { free: host.free.map(({ uuid }) => uuid), islands, numaNodes };
+    const servable = servableGpus(host).map(({ uuid }) => uuid);
     const granted = new Set<string>();
     let lost = false;
-    for (const { job, uuids } of nextElsewhere === null ? planStarts(planned, state, servable) : []) {
+    for (const { job, uuids } of planStarts(planned, state, servable)) {
       const locks = await takeLocks(uuids, this.options.what);
       if (locks === null) {
         lost = true;
@@ -212,7 +237,7 @@ export class GpuPool {
         continue;
       }
       for (const uuid of uuids) granted.add(uuid);
-      const devices = uuids.flatMap((uuid) => free.filter((gpu) => gpu.uuid === uuid));
+      const devices = uuids.flatMap((uuid) => host.free.filter((gpu) => gpu.uuid === uuid));
       job.resolve({
         uuids,
         devices: devices.map(({ uuid, index, devicePaths }) => ({ uuid, index, devicePaths })),
@@ -222,16 +247,7 @@ export class GpuPool {
         },
       });
     }
-    const left = planned.filter((entry) => this.waiting.includes(entry));
-    const again = lost && !this.lost;
-    this.lost = lost;
-    if (again) return void this.pump();
-    for (const entry of left.filter(({ told }) => !told)) {
-      entry.told = true;
-      this.options.onWait?.(this.describeWait(entry, host, granted, nextElsewhere));
-    }
-    const next = left.find((entry) => entry.gpus <= servable.filter(entry.usable).length);
-    if (next !== undefined) await this.takeTurn(next, gpus);
+    return { granted, lost };
   }
 
   private describeWait(
@@ -251,7 +267,7 @@ export class GpuPool {
           ? ["what is free is kept for an older job"]
           : [];
     return [
-      `waiting for ${count} GPU${count === 1 ? "" : "s"}`,
+      `waiting for ${gpusInWords(count)}`,
       ...busy.map(({ gpu, holder }) => has(gpu, holder)),
       ...free.filter(({ uuid }) => granted.has(uuid)).map((gpu) => has(gpu, own)),
       ...quarantined.map(({ message }) => message),
@@ -286,8 +302,9 @@ export class GpuPool {
    * Ends the waiting of jobs that this host cannot serve, whoever gives what back: at once where it never could, even
    * with GPUs that are only not yet free, and otherwise once it has been so for a while.
    */
-  private refuseShort({ discovery, free, busy, quarantined }: HostGpus): void {
-    const had = [...free, ...busy.map(({ gpu }) => gpu)].map(({ uuid }) => uuid);
+  private refuseShort(host: HostGpus): void {
+    const { discovery, quarantined } = host;
+    const had = servableGpus(host).map(({ uuid }) => uuid);
     const passing = quarantined.filter(isPassing).length;
     for (const entry of [...this.waiting]) {
       const fitting = had.filter(entry.usable).length;
@@ -312,7 +329,7 @@ export function tooFew(
   discovery: Discovery,
   quarantined: readonly QuarantineEntry[],
 ): InfraDevError {
-  const wanted = `${count} GPU${count === 1 ? "" : "s"}${minMemoryMb > 0 ? ` of at least ${minMemoryMb} MiB` : ""}`;
+  const wanted = `${gpusInWords(count)}${minMemoryMb > 0 ? ` of at least ${minMemoryMb} MiB` : ""}`;
   const reasons =
     discovery.state === "failed"
       ? [discovery.problem.message]

@@ -1,3 +1,4 @@
+import { isLibraryFile } from "./frames";
 import { type PlainValue, readPlainPickle } from "./plain-pickle";
 
 /** One collective as torch's flight recorder kept it. */
@@ -124,6 +125,9 @@ export function excerptOf(recording: FlightRecording): string {
   return lines.join("\n");
 }
 
+/** Whether the excerpt of a recording (`excerptOf`) names a collective that had not completed. */
+export const namesOpenCollective = (excerpt: string): boolean => /^under way: /m.test(excerpt);
+
 /**
  * Whether an entry is one transfer of a batch (`batch_isend_irecv`). Torch notes such transfers when they are asked for
  * and never looks at them again: how far they are stands in the batch's own entry, which has their sequence.
@@ -137,7 +141,7 @@ function isOfBatch(entry: RecordedCollective, all: readonly RecordedCollective[]
 }
 
 function linesOf(entry: RecordedCollective): string[] {
-  const own = entry.frames.find((frame) => !/\/(?:site|dist)-packages\/|\/lib\/python3\./.test(frame.file));
+  const own = entry.frames.find((frame) => !isLibraryFile(frame.file));
   return [
     `${entry.name ?? "?"} ${entry.isP2p ? "p2p " : ""}sequence ${entry.sequence ?? "?"} of group ${entry.processGroup ?? "?"}: ${entry.state ?? "?"}, input ${entry.inputSizes} ${entry.inputDtypes}, output ${entry.outputSizes}`,
     ...(own === undefined ? [] : [`  called at ${own.file}:${own.line} in ${own.function}`]),

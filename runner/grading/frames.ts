@@ -10,7 +10,10 @@ export type FrameRoots = {
   isTest: (path: string) => boolean;
 };
 
+/** Up to the folder of Python's own modules or of installed packages. */
 const librarySplit = /^.*\/(?:site-packages|dist-packages)\/|^.*?\/lib(?:64)?\/python3\.\d+\//;
+
+export const isLibraryFile = (file: string): boolean => librarySplit.test(file);
 
 export function createFrameMapper(roots: FrameRoots): FrameMapper {
   return (file) => {

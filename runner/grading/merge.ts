@@ -2,6 +2,7 @@ import type { RankOutcome, Resource, TestOutcome } from "@/lib/contract/result";
 import type { ManifestTest } from "@/lib/contract/task";
 import type { OutcomeStatus } from "@/lib/contract/vocabulary";
 import { classify, isCommunicationFailure } from "@/lib/taxonomy/classify";
+import { namesOpenCollective } from "./flight-recorder";
 import type { TimedOutcome } from "./launch-record";
 
 /** A rank that died is known to be dead a little later than its peers see the connection close. */
@@ -23,7 +24,7 @@ function waitsForOthers({ outcome: { failure } }: TimedOutcome): boolean {
   return (
     named ||
     /^torch\/(?:distributed|cuda)\//.test(innermost?.file ?? "") ||
-    (failure?.evidence?.some(({ kind, excerpt }) => kind === "flight-recorder" && /^under way: /m.test(excerpt)) ??
+    (failure?.evidence?.some(({ kind, excerpt }) => kind === "flight-recorder" && namesOpenCollective(excerpt)) ??
       false)
   );
 }

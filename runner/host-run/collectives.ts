@@ -1,4 +1,5 @@
 import type { FailureDetail, Result, TestOutcome } from "@/lib/contract/result";
+import { namesOpenCollective } from "../grading/flight-recorder";
 import {
   collectivesTask,
   type Expectation,
@@ -83,7 +84,7 @@ export function rowOf(
   const statusHolds = status === "not-passed" ? observed !== "passed" && observed !== "not-run" : observed === status;
   const failed = outcome?.ranks.filter(({ failure }) => failure !== null) ?? [];
   const evidence = failed.flatMap(({ failure }) => failure?.evidence ?? []);
-  const recording = evidence.find(({ kind, excerpt }) => kind === "flight-recorder" && /^under way: /m.test(excerpt));
+  const recording = evidence.find(({ kind, excerpt }) => kind === "flight-recorder" && namesOpenCollective(excerpt));
   const saying = says && failed.find(({ failure }) => failure !== null && says.text.test(saidBy(failure)))?.failure;
   const said = saying ?? (failed.find(({ rank }) => rank === outcome?.rootRank) ?? failed[0])?.failure;
   const wanted = [

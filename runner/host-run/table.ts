@@ -1,3 +1,4 @@
+import { gpusInWords } from "../gpus/grant";
 import type { LoadedTask } from "../suites/load";
 import { type GateGrading, type GateVerdict, judge, type Validation } from "../suites/validate";
 import { isNothing } from "./leftovers";
@@ -97,7 +98,7 @@ function collectivesLines({
 }: NonNullable<HostRun["collectives"]>): string[] {
   const wrong = rows.filter(({ holds }) => !holds);
   const lines = [
-    `Two ranks on ${gpus === 0 ? "the CPU" : `${gpus} GPU${gpus === 1 ? "" : "s"}`} that do known things: the grader says the same of ${rows.length - wrong.length} of ${rows.length} tests${wrong.length === 0 ? "" : ` (not of ${wrong.map(({ test, expected, observed, rootRank }) => `${test}: ${observed}, root rank ${rootRank ?? "none"}, expected ${expected}`).join("; ")})`}.`,
+    `Two ranks on ${gpus === 0 ? "the CPU" : gpusInWords(gpus)} that do known things: the grader says the same of ${rows.length - wrong.length} of ${rows.length} tests${wrong.length === 0 ? "" : ` (not of ${wrong.map(({ test, expected, observed, rootRank }) => `${test}: ${observed}, root rank ${rootRank ?? "none"}, expected ${expected}`).join("; ")})`}.`,
     ...(withoutSharedMemory === null
       ? []
       : [

@@ -161,7 +161,10 @@ function failureOf({ rootRank, ranks }: Result["tests"][number]): string | undef
   };
   const rootFirst = failed.toSorted((a, b) => Number(b.rank === rootRank) - Number(a.rank === rootRank)).slice(0, 4);
   const rankOf = new Map<string, number>();
-  for (const each of rootFirst) if (!rankOf.has(textOf(each))) rankOf.set(textOf(each), each.rank);
+  for (const each of rootFirst) {
+    const text = textOf(each);
+    if (!rankOf.has(text)) rankOf.set(text, each.rank);
+  }
   const texts = [...rankOf.keys()];
   return texts.length === 1 ? texts[0] : texts.map((text) => `rank ${rankOf.get(text)}: ${text}`).join("\n");
 }
