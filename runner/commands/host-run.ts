@@ -103,7 +103,7 @@ export function registerHostRun(program: Command): void {
         output.status(
           `${tasks.length} tasks, ${gpus} of ${healthy} healthy GPUs, until ${options.minutes} min are over`,
         );
-        const { complete, rows, run } = await runOnHost({
+        const { complete, rows, run, left } = await runOnHost({
           tasks,
           pythonOf: (task) =>
             ensurePython({ packages: task.suite.python_packages, onProgress: (text) => output.status(text) }),
@@ -133,12 +133,17 @@ export function registerHostRun(program: Command): void {
             output.line(`${output.paint("red", "FAIL")}  ${task.metadata.slug}  ${rule.rule}: ${rule.found}`);
           }
         }
+        for (const found of left) {
+          output.line(`${output.paint("red", "FAIL")}  left on the host, unless something else ran there: ${found}`);
+        }
         const holds =
+          left.length === 0 &&
           failedSteps(run).size === 0 && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
         output.line(complete ? "Everything was made." : `Some is left to make${leftOut(options.steps)}.`);
         output.result({
           complete,
           holds,
+          left,
           run,
           verdicts: rows.map(({ task, verdict }) => ({ task: task.metadata.slug, ...verdict })),
         });

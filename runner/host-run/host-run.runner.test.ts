@@ -1,4 +1,7 @@
-import { writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensurePython } from "../grading/python-runtime";
@@ -85,8 +88,15 @@ describe("a host run", { timeout: 120_000 }, () => {
     expect(first.rows[0]?.verdict).toMatchObject({ holds: true, admitted: false });
     expect(first.run.calls.at(-1)).toMatchObject({ gradings: 3 });
     expect((await call(1)).graded).toEqual([]);
+    expect((await call(2, { untilMs: 0 })).complete, "asked for once more, without time").toBe(false);
+    expect((await call(1)).rows[0]?.verdict.holds, "nothing was made that would be thrown away").toBe(true);
     expect((await call(2)).graded).toEqual(["gold #2"]);
-    await expect(call(1), "what was made is not thrown away").rejects.toMatchObject({ code: "validation.repeats" });
+    const begun: string[] = [];
+    await expect(
+      call(1, { steps: ["selftest", "gate"], say: (text) => begun.push(text) }),
+      "what was made is not thrown away",
+    ).rejects.toMatchObject({ code: "validation.repeats" });
+    expect(begun, "a refusal comes before the work").toEqual([]);
 
     await writeFile(task.mutants[0]?.absPath ?? "", await answering(1));
     const changed = await call(2);
@@ -118,6 +128,20 @@ describe("a host run", { timeout: 120_000 }, () => {
     expect(await exploits()).toEqual({ run: 1, passed: ["one"], controlResolved: true });
     await save("detected");
     expect(await exploits()).toEqual({ run: 1, passed: [], controlResolved: true });
+  });
+
+  it("says what its gradings left on the host", async () => {
+    const path = join(tmpdir(), `infradev-left-${randomUUID()}`);
+    try {
+      const { left, run } = await call(1, {
+        out: join(tiny.scratch, "leaving"),
+        say: (text) => void (text.includes("gold #1") && mkdirSync(path)),
+      });
+      expect(run.calls.at(-1)?.paths).toContain(path);
+      expect(left).toEqual([expect.stringMatching(/^at the end: .*path /)]);
+    } finally {
+      await rm(path, { recursive: true, force: true });
+    }
   });
 
   it("gives every GPU back side by side, where no time is left and where it is told to end", async () => {

@@ -5,12 +5,12 @@ import type { RunnerExecutor } from "../grade-to-bundle";
 import { collectHostFacts } from "../grading/host";
 import type { PythonRuntime } from "../grading/python-runtime";
 import { runSelfTest } from "../selftest/selftest";
-import { keyOf, runGate } from "../suites/gate-run";
+import { keyOf, readEarlier, runGate } from "../suites/gate-run";
 import type { LoadedTask } from "../suites/load";
 import { gateItems, type Validation } from "../suites/validate";
 import { runnerVersion } from "../version";
 import { runCollectives } from "./collectives";
-import { type Leftovers, leftoversSince, takeStock, watchGpus } from "./leftovers";
+import { inWords, isNothing, type Leftovers, leftoversSince, takeStock, watchGpus } from "./leftovers";
 import { measureOverhead } from "./overhead";
 import { runPacking } from "./packing";
 import { failedSteps, type HostRun, readHostRun, writeHostRun } from "./state";
@@ -53,7 +53,13 @@ export type HostRunOptions = {
   say: (text: string) => void;
 };
 
-export type HostRunOutcome = { complete: boolean; rows: TaskRow[]; run: HostRun };
+export type HostRunOutcome = {
+  complete: boolean;
+  rows: TaskRow[];
+  run: HostRun;
+  /** What this call's gradings left on the host, in words. */
+  left: string[];
+};
 
 /**
  * Everything that has to be seen on a host, in steps that are each made once, unless they are to be made `again`: the
@@ -67,6 +73,11 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   const path = join(out, "host-run.json");
   const [firstTask] = options.tasks;
   if (firstTask === undefined) throw new Error("a host run has at least one task");
+  // What would be refused is refused before anything is made.
+  for (const task of options.tasks) {
+    await readEarlier(task, { ...options, ...gateOf(task, options) });
+    await options.pythonOf(task);
+  }
   const python = await options.pythonOf(firstTask);
   const facts = await collectHostFacts(python);
   const earlier = await readHostRun(path, [keyOf(signer)]);
@@ -177,21 +188,25 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   const before = await takeStock(options.gpuUuids);
   let made = 0;
   let longestMs = 0;
+  const left: string[] = [];
   const gate = async (task: LoadedTask, exploits: () => Promise<Validation["exploits"]>): Promise<TaskRow> => {
-    const gpus = Math.min(task.manifest.task.gpusGrade, options.gpus);
+    const { gpus, out: reportPath } = gateOf(task, options);
     const report = await runGate(task, {
       repeats: options.repeats,
       shard: { index: 1, count: 1 },
       executor: options.executor,
       python: await options.pythonOf(task),
       signer,
-      out: join(out, task.suite.slug, `${task.metadata.slug}.validation.json`),
+      out: reportPath,
       signal: options.signal,
       exploits: async (known) => (await exploits()) ?? known,
       onGrading: () => {},
       onGraded: (grading, done, total) => {
         made += 1;
         longestMs = Math.max(longestMs, grading.durationMs);
+        if (grading.leftovers !== undefined && !isNothing(grading.leftovers)) {
+          left.push(`${task.metadata.slug}, ${grading.patch} #${grading.repeat}: ${inWords(grading.leftovers)}`);
+        }
         say(
           `${task.metadata.slug}  ${done}/${total}  ${grading.patch} #${grading.repeat}: ${grading.status}, ` +
             `${grading.tests.filter(({ status }) => status === "passed").length}/${grading.tests.length} pass, ` +
@@ -210,7 +225,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     return rowOf(task, report);
   };
 
-  const onGpus = options.tasks.filter(({ manifest }) => Math.min(manifest.task.gpusGrade, options.gpus) > 0);
+  const onGpus = options.tasks.filter((task) => gateOf(task, options).gpus > 0);
   const rows: TaskRow[] = [];
   if (sideBySide) {
     const exploits = selfTest().then(exploitsSeen);
@@ -235,7 +250,9 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     rows.every(({ task, report }) => report.gradings.length === gateItems(task, options.repeats).length);
 
   if (made > 0) {
-    const { processes, paths, gpuMemoryMb } = await leftoversSince(before, options.gpuUuids);
+    const found = await leftoversSince(before, options.gpuUuids);
+    if (!isNothing(found)) left.push(`at the end: ${inWords(found)}`);
+    const { processes, paths, gpuMemoryMb } = found;
     const call = { gradings: made, processes: processes ?? [], paths: paths ?? [], gpuMemoryMb };
     await save({ calls: [...run.calls, call] });
   }
@@ -267,8 +284,14 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     await save({ overhead: [...run.overhead, overhead] });
   }
   await save({});
-  return { complete, rows, run };
+  return { complete, rows, run, left };
 }
+
+/** A task's report, and the GPUs of its gradings. */
+const gateOf = (task: LoadedTask, { out, gpus }: Pick<HostRunOptions, "out" | "gpus">) => ({
+  gpus: Math.min(task.manifest.task.gpusGrade, gpus),
+  out: join(out, task.suite.slug, `${task.metadata.slug}.validation.json`),
+});
 
 /** Does a piece of work with `count` GPUs, or as many as a grading gets at most; null where that is none. */
 async function withGpus<T>(
@@ -297,9 +320,9 @@ async function watchWhole(uuids: readonly string[]): Promise<() => Promise<Lefto
   return () => leftoversSince(before, uuids);
 }
 
-/** Some twenty launches, some of which hang to their limit; and six gradings of one launch. */
-const collectivesMs = 330_000;
-const packingMs = 180_000;
+/** Some twenty launches, some of which hang to their limit; and six gradings of one launch, four one after the other. */
+const collectivesMs = 360_000;
+const packingMs = 120_000;
 
 const usesTorchrun = (task: LoadedTask): boolean =>
   task.manifest.groups.some(({ launcher }) => launcher === "torchrun");

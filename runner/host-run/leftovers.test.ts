@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isNothing, leftoversSince, takeStock } from "./leftovers";
+import { inWords, isNothing, leftoversSince, takeStock } from "./leftovers";
 
 describe.skipIf(process.platform !== "linux")("what a grading left", () => {
   it("names a folder and a process that works in it, until both are gone", async () => {
@@ -26,4 +26,12 @@ describe.skipIf(process.platform !== "linux")("what a grading left", () => {
     expect(after.paths).not.toContain(folder);
     expect(after.processes).not.toContain("sleep 60");
   });
+});
+
+it("says in words what was left, of many things the first", () => {
+  const paths = ["/tmp/a", "/tmp/b", "/tmp/c", "/tmp/d", "/tmp/e"];
+  expect(inWords({ processes: ["sleep 60"], paths, gpuMemoryMb: 12 })).toBe(
+    "12 MiB of GPU memory, process sleep 60, path /tmp/a; /tmp/b; /tmp/c and 2 more",
+  );
+  expect(inWords({ processes: null, paths: null, gpuMemoryMb: 12 })).toBe("12 MiB of GPU memory");
 });

@@ -112,3 +112,13 @@ export async function leftoversSince(
 
 export const isNothing = (left: Leftovers): boolean =>
   (left.processes ?? []).length === 0 && (left.paths ?? []).length === 0 && left.gpuMemoryMb === 0;
+
+/** What was left, by name, for a line of a report. */
+export function inWords({ processes, paths, gpuMemoryMb }: Leftovers): string {
+  const memory = gpuMemoryMb > 0 ? [`${gpuMemoryMb} MiB of GPU memory`] : [];
+  const named = (kind: string, names: readonly string[] | null): string[] =>
+    names === null || names.length === 0 ? [] : [`${kind} ${names.slice(0, 3).join("; ")}${more(names.length - 3)}`];
+  return [...memory, ...named("process", processes), ...named("path", paths)].join(", ");
+}
+
+const more = (count: number): string => (count > 0 ? ` and ${count} more` : "");

@@ -187,6 +187,33 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
   }
 }
 
+/** What says whether a report that is there is gone on with. */
+type ReportOptions = Pick<GateOptions, "out" | "signer" | "repeats" | "executor" | "gpus">;
+
+/**
+ * The report at `out` where the gate goes on with it, null where it begins anew. Throws `validation.repeats` where gold
+ * was graded more often there than is asked for, and `validation.*` where the file is no report of this signer's.
+ */
+export async function readEarlier(task: LoadedTask, options: ReportOptions): Promise<Validation | null> {
+  const { out, signer, repeats } = options;
+  const earlier = await readValidation(out, [keyOf(signer)]).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (earlier === null || !continues(earlier, task, options)) return null;
+  const made = Math.max(0, ...earlier.gradings.map(({ repeat }) => repeat));
+  if (made > repeats) {
+    throw new InfraDevError("conflict", {
+      code: "validation.repeats",
+      message: `gold was graded ${made} times in the report there; ${repeats} times are asked for`,
+      where: out,
+      rule: "what was made is not thrown away",
+      remedy: `ask for --repeats ${made}, or name another --out`,
+    });
+  }
+  return earlier;
+}
+
 async function beginReport(task: LoadedTask, options: GateOptions): Promise<Validation> {
   const report: Validation = {
     format: "infradev-validation/1",
@@ -204,20 +231,8 @@ async function beginReport(task: LoadedTask, options: GateOptions): Promise<Vali
     gradings: [],
     exploits: null,
   };
-  const earlier = await readValidation(options.out, [keyOf(options.signer)]).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
-  if (earlier === null || !continues(earlier, report)) return report;
-  if (earlier.repeats > report.repeats) {
-    throw new InfraDevError("conflict", {
-      code: "validation.repeats",
-      message: `the report there has ${earlier.repeats} gradings of gold; ${report.repeats} are asked for`,
-      where: options.out,
-      rule: "what was made is not thrown away",
-      remedy: `ask for --repeats ${earlier.repeats}, or name another --out`,
-    });
-  }
+  const earlier = await readEarlier(task, options);
+  if (earlier === null) return report;
   const planned = new Set(gateItems(task, options.repeats).map(({ patch }) => patch));
   const gradings: GateGrading[] = [];
   for (const grading of earlier.gradings.filter(({ patch }) => planned.has(patch))) {
@@ -269,7 +284,9 @@ export const keyOf = (signer: Signer): VerificationKey => ({
   spki: Buffer.from(signer.spki).toString("base64"),
 });
 
-const continues = (earlier: Validation, now: Validation): boolean =>
-  (["task", "gradingDigest", "executor", "runnerVersion", "gpus"] as const).every(
-    (field) => earlier[field] === now[field],
-  );
+const continues = (earlier: Validation, task: LoadedTask, { executor, gpus = 0 }: ReportOptions): boolean =>
+  earlier.task === task.metadata.slug &&
+  earlier.gradingDigest === task.manifest.digests.grading &&
+  earlier.runnerVersion === runnerVersion &&
+  earlier.executor === executor &&
+  earlier.gpus === gpus;
