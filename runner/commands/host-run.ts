@@ -138,7 +138,8 @@ export function registerHostRun(program: Command): void {
         }
         const holds =
           left.length === 0 &&
-          failedSteps(run).size === 0 && rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
+          failedSteps(run).size === 0 &&
+          rows.every(({ verdict }) => (complete ? verdict.admitted : verdict.holds));
         output.line(complete ? "Everything was made." : `Some is left to make${leftOut(options.steps)}.`);
         output.result({
           complete,
