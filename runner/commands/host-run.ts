@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { existsSync, realpathSync } from "node:fs";
+import { appendFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -12,6 +12,7 @@ import { hostRunTable } from "../host-run/table";
 import { loadSigningKey } from "../signing-key";
 import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
 import { provideSources } from "../suites/upstream/sources";
+import { maxRepeats } from "../suites/validate";
 import { exitCodes } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { executorOption } from "./grade";
@@ -35,12 +36,12 @@ type HostRunCommandOptions = {
   json?: boolean;
 };
 
-const atLeast =
-  (least: number, whole: boolean) =>
+const between =
+  (least: number, most: number, whole: boolean) =>
   (text: string): number => {
-    const value = Number(text);
-    if (Number.isFinite(value) && value >= least && (!whole || Number.isInteger(value))) return value;
-    throw new InvalidArgumentError(`expected ${whole ? "a whole number" : "a number"} of at least ${least}`);
+    const value = text.trim() === "" ? Number.NaN : Number(text);
+    if (value >= least && value <= most && (!whole || Number.isInteger(value))) return value;
+    throw new InvalidArgumentError(`expected a${whole ? " whole" : ""} number from ${least} to ${most}`);
   };
 
 /** Ranks of a CPU grading, so that gradings side by side do not slow each other down. */
@@ -70,13 +71,18 @@ export function registerHostRun(program: Command): void {
     )
     .addOption(executorOption())
     .addOption(mirrorOption())
-    .option("--gpus <n>", "GPUs of a grading at most; all healthy ones by default, 0 for none", atLeast(0, true))
+    .option("--gpus <n>", "GPUs of a grading at most; all healthy ones by default, 0 for none", between(0, 1024, true))
     .option("--side-by-side", "gradings with GPUs side by side, as many as the GPUs allow")
     .option("--until-rejected", "end a mutant's grading with the first probe that rejects it, where time is short")
     .addOption(new Option("--steps <steps...>", "only these; what is left out stays to be made").choices(hostRunSteps))
-    .option("--repeats <n>", "gradings of gold", atLeast(1, true), 5)
-    .option("--rounds <n>", "rounds of the comparison with launches by hand; 0 leaves it out", atLeast(0, true), 5)
-    .option("--minutes <n>", "end within this time; the same command again goes on", atLeast(0.1, false), 8.5)
+    .option("--repeats <n>", "gradings of gold", between(1, maxRepeats, true), 5)
+    .option(
+      "--rounds <n>",
+      "rounds of the comparison with launches by hand; 0 leaves it out",
+      between(0, 1000, true),
+      5,
+    )
+    .option("--minutes <n>", "end within this time; the same command again goes on", between(0.1, 10_080, false), 8.5)
     .option("--out <dir>", "where the signed reports and table.md go", ".data/host-run")
     .option("--key <file>", "key that signs the reports (made where there is none)", join(defaultDataDir, "key.pem"))
     .option("--json", "one JSON document on stdout")
@@ -84,9 +90,12 @@ export function registerHostRun(program: Command): void {
       runCommand(options, async (output, signal) => {
         const untilMs = performance.now() + options.minutes * 60_000;
         const out = await ensureOutputFolder(options.out);
+        const tablePath = join(out, "table.md");
+        await appendFile(tablePath, ""); // fails before the work, not after it
         const signer = await loadSigningKey(resolve(options.key));
         const tasks: LoadedTask[] = [];
-        for (const dir of (await Promise.all((names.length > 0 ? names : [undefined]).map(taskFolders))).flat()) {
+        const folders = (await Promise.all((names.length > 0 ? names : [undefined]).map(taskFolders))).flat();
+        for (const dir of new Set(folders.map((folder) => realpathSync(folder)))) {
           const task = await loadTask(dir);
           await provideSources(task, mirrorsOf(options));
           tasks.push(task);
@@ -96,10 +105,13 @@ export function registerHostRun(program: Command): void {
         const elsewhere = new GpuPool(poolOptions);
         const seen = await pool.look();
         // Those in use too: fewer would be another launch profile, under the folder of this one.
-        const gpuUuids = servableGpus(seen).map(({ uuid }) => uuid);
+        const minMemoryMb = Math.max(0, ...tasks.map(({ metadata }) => metadata.min_gpu_memory_mb));
+        const gpuUuids = servableGpus(seen)
+          .filter(({ memoryMb }) => memoryMb >= minMemoryMb)
+          .map(({ uuid }) => uuid);
         const healthy = gpuUuids.length;
         const gpus = options.gpus ?? healthy;
-        if (gpus > healthy) throw tooFew(gpus, 0, healthy, seen.discovery, seen.quarantined);
+        if (gpus > healthy) throw tooFew(gpus, minMemoryMb, healthy, seen.discovery, seen.quarantined);
         output.status(
           `${tasks.length} tasks, ${gpus} of ${healthy} healthy GPUs, until ${options.minutes} min are over`,
         );
@@ -117,8 +129,8 @@ export function registerHostRun(program: Command): void {
           untilRejected: options.untilRejected ?? false,
           steps: new Set(options.steps ?? hostRunSteps),
           again: options.steps !== undefined,
-          acquireGpus: (count, own = signal) => pool.acquire(count, { signal: own }),
-          acquireElsewhere: (count, own = signal) => elsewhere.acquire(count, { signal: own }),
+          acquireGpus: (count, own) => pool.acquire(count, { minMemoryMb, signal: own }),
+          acquireElsewhere: (count, own) => elsewhere.acquire(count, { minMemoryMb, signal: own }),
           parallel: Math.max(1, Math.floor(availableParallelism() / ranksOf(tasks))),
           overheadRounds: options.rounds,
           untilMs,
@@ -126,7 +138,7 @@ export function registerHostRun(program: Command): void {
           say: (text) => output.status(text),
         });
         const table = hostRunTable(rows, run);
-        await writeFile(join(out, "table.md"), table);
+        await writeFile(tablePath, table);
         output.line(table);
         for (const { task, verdict } of rows) {
           for (const rule of verdict.rules.filter(({ ok, rule }) => !ok && (complete || !rule.startsWith("every ")))) {

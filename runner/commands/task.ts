@@ -14,7 +14,16 @@ import { keyOf, readValidation, runGate, writeValidation } from "../suites/gate-
 import { type LoadedTask, loadTask, packagesOfTask, readSuiteFile } from "../suites/load";
 import { sealTask } from "../suites/seal";
 import { provideSources } from "../suites/upstream/sources";
-import { type GateVerdict, judge, mergeValidations, parseShard, type Validation } from "../suites/validate";
+import {
+  exploitsOf,
+  type GateVerdict,
+  judge,
+  maxRepeats,
+  mergeValidations,
+  parseShard,
+  requireGradedPatches,
+  type Validation,
+} from "../suites/validate";
 import { exitCodes, formatElapsed, formatTable, type Output } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
 import { executorOption } from "./grade";
@@ -97,12 +106,12 @@ async function validate(
   signal: AbortSignal,
 ): Promise<number> {
   const repeats = Number(options.repeats);
-  if (!Number.isInteger(repeats) || repeats < 1) {
+  if (!Number.isInteger(repeats) || repeats < 1 || repeats > maxRepeats) {
     throw new InfraDevError("invalid", {
       code: "usage.repeats",
       message: `'${options.repeats}' is no number of repeats`,
       where: "--repeats",
-      rule: "gold is graded at least once; the gate asks for 5",
+      rule: `gold is graded at least once, at most ${maxRepeats} times; the gate asks for 5`,
       remedy: "for example --repeats 5",
     });
   }
@@ -135,6 +144,8 @@ async function validate(
           remedy: "validate the task as it is now",
         });
       }
+      await provideSources(task, mirrorsOf(options));
+      await requireGradedPatches(task, merged);
       const path = join(resolve(options.out), `${task.metadata.slug}.validation.json`);
       await writeValidation(path, merged, signer);
       conclude(task, merged, path);
@@ -145,9 +156,7 @@ async function validate(
     const runExploits = async (): Promise<Validation["exploits"]> => {
       output.status("running the exploits of the self-test");
       const python = await ensurePython();
-      const { controlResolved, results } = await runSelfTest({ executor, python, signal });
-      const passed = results.filter((result) => result.verdict === "passed").map((result) => result.name);
-      return { run: results.length, passed, controlResolved };
+      return exploitsOf(await runSelfTest({ executor, python, signal }));
     };
     for (const dir of dirs) {
       const task = await loadTask(dir);

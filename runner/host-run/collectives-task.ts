@@ -188,6 +188,7 @@ const late = {
   says: { name: "a time-out", text: /time(?:d )?-?out/i },
 } satisfies Expectation;
 
+/** What the grader must say of each test of the known ranks. */
 export const expectations: readonly Expectation[] = [...healthy, ...faulty, late];
 
 /** Generous limits: they make the grader measure, and what it measured is compared with theory. */

@@ -1,11 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { TestOutcome } from "@/lib/contract/result";
-import { rowOf, withoutSharedMemoryOf } from "./collectives";
-import { collectivesTask, expectations, withoutSharedMemoryTask } from "./collectives-task";
+import { collectivesProblems, outdatedRows, rowOf, withoutSharedMemoryOf } from "./collectives";
+import { collectivesTask, expectations, heldMb, theoreticalBytes, withoutSharedMemoryTask } from "./collectives-task";
 import { idOf, writeKnownTask } from "./known-task";
+import type { HostRun } from "./state";
 
 const failure = (message: string, evidence: { kind: "flight-recorder" | "nccl-log"; excerpt: string }[] = []) => ({
   phase: "call" as const,
@@ -83,6 +85,72 @@ describe("ranks without shared memory", () => {
     expect(said("infra", "host.gpu-not-free", `NCCL error: ${lacking}`)).toBe(false);
     expect(withoutSharedMemoryOf({ status: "completed", reason: null, tests }).holds).toBe(false);
   });
+});
+
+describe("what was measured", () => {
+  const mebibyte = 1024 ** 2;
+  const all = { heldMb, nvmlMb: 2485, allocatorMb: 1026 };
+  const problemsOf = (test: string, bytes: number, gpus = 2): string[] => {
+    const traffic = [{ test, meter: "a meter", bytes, theoreticalBytes: theoreticalBytes[test] ?? Number.NaN }];
+    return collectivesProblems({ gpus, status: "completed", traffic, memory: all });
+  };
+
+  it("is bytes by theory: at most 5 % and 1 MiB more or less", () => {
+    for (const bytes of [64 * mebibyte, 68 * mebibyte, 60 * mebibyte])
+      expect(problemsOf("test_moves_by_broadcast", bytes)).toEqual([]);
+    expect(problemsOf("test_moves_by_broadcast", 69 * mebibyte)).toHaveLength(1);
+    expect(problemsOf("test_moves_by_broadcast", 59 * mebibyte)).toHaveLength(1);
+    expect(problemsOf("test_moves_by_broadcast", 0)).toEqual([
+      "test_moves_by_broadcast: a meter measured 0.00 MiB where 64.00 MiB are sent",
+    ]);
+    expect(problemsOf("test_moves_nothing", mebibyte)).toEqual([]);
+    expect(problemsOf("test_moves_nothing", 2 * mebibyte)).toHaveLength(1);
+  });
+
+  it("is as much as an all-reduce's where gloo carries a reduce-scatter", () => {
+    const moved = (mb: number, gpus: number) => problemsOf("test_moves_by_reduce_scatter", mb * mebibyte, gpus);
+    expect(moved(128.15, 1)).toEqual([]);
+    expect(moved(64, 2)).toEqual([]);
+    expect(moved(64, 1)).toHaveLength(1);
+    expect(moved(128.15, 2)).toHaveLength(1);
+  });
+
+  it("is no less memory than is held, where anything says so, of a grading that completed", () => {
+    const seen = { gpus: 2, status: "completed" as const, traffic: [], memory: all };
+    expect(collectivesProblems(seen)).toEqual([]);
+    expect(collectivesProblems({ ...seen, memory: { heldMb, nvmlMb: null, allocatorMb: null } })).toEqual([]);
+    expect(collectivesProblems({ ...seen, memory: { heldMb, nvmlMb: 1, allocatorMb: 1000 } })).toEqual([
+      "NVML says 1 MiB where a rank holds 1024 MiB",
+      "the allocator says 1000 MiB where a rank holds 1024 MiB",
+    ]);
+    expect(collectivesProblems({ ...seen, status: "infra" })).toEqual(["the grading ended as infra"]);
+  });
+
+  it.each(["gpus-1", "gpus-2"])("was as known on the host of %s", async (profile) => {
+    const path = new URL(`../suites/infradev-gpu/admission/${profile}/host-run.json`, import.meta.url);
+    const { payload } = JSON.parse(await readFile(fileURLToPath(path), "utf8")) as { payload: string };
+    const { collectives } = JSON.parse(Buffer.from(payload, "base64").toString("utf8")) as HostRun;
+    expect(collectives?.traffic).toHaveLength(5);
+    expect(collectives && collectivesProblems(collectives)).toEqual([]);
+  });
+});
+
+it("rows are outdated that state otherwise than today, or that lack", () => {
+  for (const gpus of [0, 1, 2]) {
+    const rows = expectations
+      .filter(({ onGpus }) => gpus > 0 || !onGpus)
+      .map((expectation) => rowOf(expectation, undefined, gpus));
+    expect(outdatedRows({ gpus, rows }), `${gpus} GPUs`).toEqual([]);
+    const [first, second, ...rest] = rows;
+    const older = [{ ...first, expected: "not-passed, root rank 0" } as (typeof rows)[number], ...rest];
+    expect(outdatedRows({ gpus, rows: older })).toEqual([first?.test, second?.test]);
+  }
+  const onOne = expectations.map((expectation) => rowOf(expectation, undefined, 1));
+  expect(outdatedRows({ gpus: 2, rows: onOne }), "without flight recordings").toEqual([
+    "test_hangs[0]",
+    "test_hangs[1]",
+    "test_times_out",
+  ]);
 });
 
 it("the known tasks can be loaded, for no GPU, one and two", async () => {

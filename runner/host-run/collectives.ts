@@ -58,9 +58,7 @@ function reportOf(result: Result, gpus: number): Omit<CollectivesReport, "withou
   return {
     gpus,
     status: result.status,
-    rows: expectations
-      .filter(({ onGpus }) => gpus > 0 || !onGpus)
-      .map((expectation) => rowOf(expectation, outcomeOf(expectation.test), gpus)),
+    rows: expectationsOn(gpus).map((expectation) => rowOf(expectation, outcomeOf(expectation.test), gpus)),
     traffic: measured.flatMap(({ test, unit, meter, value }) =>
       unit === "bytes" && meter !== undefined && theoreticalBytes[test] !== undefined
         ? [{ test, meter, bytes: value, theoreticalBytes: theoreticalBytes[test] }]
@@ -74,12 +72,56 @@ function reportOf(result: Result, gpus: number): Omit<CollectivesReport, "withou
   };
 }
 
+const expectationsOn = (gpus: number): Expectation[] => expectations.filter(({ onGpus }) => gpus > 0 || !onGpus);
+
+/** What the grader must say of one test, in words. */
+const expectedOf = ({ status, rootRank, recorded, says }: Expectation, gpus: number): string =>
+  [
+    status,
+    ...(rootRank === undefined ? [] : [`root rank ${rootRank}`]),
+    ...(recorded && gpus >= 2 ? ["flight recording"] : []),
+    ...(says === undefined ? [] : [`a rank says ${says.name}`]),
+  ].join(", ");
+
+/** Tests of which a report states otherwise, or nothing, than what the grader must say of them today. */
+export function outdatedRows({ gpus, rows }: Pick<CollectivesReport, "gpus" | "rows">): string[] {
+  const stated = new Map(rows.map(({ test, expected }) => [test, expected]));
+  return expectationsOn(gpus)
+    .filter((expectation) => stated.get(expectation.test) !== expectedOf(expectation, gpus))
+    .map(({ test }) => test);
+}
+
+const mebibyte = 1024 ** 2;
+
+/** What a report measured otherwise than it is known to be: bytes that moved, memory that was held, and how it ended. */
+export function collectivesProblems({
+  gpus,
+  status,
+  traffic,
+  memory: { heldMb, nvmlMb, allocatorMb },
+}: Omit<CollectivesReport, "rows" | "withoutSharedMemory">): string[] {
+  const moved = traffic.flatMap(({ test, meter, bytes, theoreticalBytes: lowerBound }) => {
+    // Without a GPU for each rank gloo carries it, whose reduce-scatter sends what an all-reduce sends.
+    const asAllReduce = gpus < 2 && test === "test_moves_by_reduce_scatter";
+    const sent = asAllReduce ? 2 * lowerBound : lowerBound;
+    if (Math.abs(bytes - sent) <= 0.05 * sent + mebibyte) return [];
+    return [`${test}: ${meter} measured ${inMebibytes(bytes)} MiB where ${inMebibytes(sent)} MiB are sent`];
+  });
+  const held = Object.entries({ NVML: nvmlMb, "the allocator": allocatorMb }).flatMap(([meter, mb]) =>
+    mb !== null && mb < heldMb ? [`${meter} says ${mb} MiB where a rank holds ${heldMb} MiB`] : [],
+  );
+  return [...(status === "completed" ? [] : [`the grading ended as ${status}`]), ...moved, ...held];
+}
+
+const inMebibytes = (bytes: number): string => (bytes / mebibyte).toFixed(2);
+
 /** What the grader said of one test, beside what it must say. */
 export function rowOf(
-  { test, status, rootRank, recorded = false, says }: Expectation,
+  expectation: Expectation,
   outcome: TestOutcome | undefined,
   gpus: number,
 ): CollectivesReport["rows"][number] {
+  const { test, status, rootRank, recorded = false, says } = expectation;
   const observed = outcome?.status ?? "not-run";
   const statusHolds = status === "not-passed" ? observed !== "passed" && observed !== "not-run" : observed === status;
   const failed = outcome?.ranks.filter(({ failure }) => failure !== null) ?? [];
@@ -87,14 +129,9 @@ export function rowOf(
   const recording = evidence.find(({ kind, excerpt }) => kind === "flight-recorder" && namesOpenCollective(excerpt));
   const saying = says && failed.find(({ failure }) => failure !== null && says.text.test(saidBy(failure)))?.failure;
   const said = saying ?? (failed.find(({ rank }) => rank === outcome?.rootRank) ?? failed[0])?.failure;
-  const wanted = [
-    ...(rootRank === undefined ? [] : [`root rank ${rootRank}`]),
-    ...(recorded && gpus >= 2 ? ["flight recording"] : []),
-    ...(says === undefined ? [] : [`a rank says ${says.name}`]),
-  ];
   return {
     test,
-    expected: [status, ...wanted].join(", "),
+    expected: expectedOf(expectation, gpus),
     observed,
     holds:
       statusHolds &&

@@ -1,14 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensurePython } from "../grading/python-runtime";
 import { TinyGradings, tinyBase, tinyExecutor } from "../grading/testing/tiny-gradings";
 import { patchOf } from "../grading/testing/tiny-task";
 import { loadSigningKey } from "../signing-key";
+import { writeValidation } from "../suites/gate-run";
 import type { LoadedTask } from "../suites/load";
+import type { Validation } from "../suites/validate";
 import { type HostRunOptions, type HostRunStep, runOnHost } from "./host-run";
 import { writeHostRun } from "./state";
 
@@ -43,6 +45,11 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await tiny.remove();
+});
+
+beforeEach(async () => {
+  await writeFile(task.goldPath, await answering(1));
+  await writeFile(task.mutants[0]?.absPath ?? "", await answering(2));
 });
 
 /** One call over the task; gives what it graded. */
@@ -138,7 +145,7 @@ describe("a host run", { timeout: 120_000 }, () => {
         say: (text) => void (text.includes("gold #1") && mkdirSync(path)),
       });
       expect(run.calls.at(-1)?.paths).toContain(path);
-      expect(left).toEqual([expect.stringMatching(/^at the end: .*path /)]);
+      expect(left).toEqual([expect.stringMatching(/^after 3 gradings: .*path \//)]);
     } finally {
       await rm(path, { recursive: true, force: true });
     }
@@ -166,10 +173,88 @@ describe("a host run", { timeout: 120_000 }, () => {
       },
     };
     const late = await call(1, { ...sideBySide, untilMs: 0 });
-    expect([late.graded, late.complete, given, held]).toEqual([[], false, 4, []]);
+    expect([late.graded, late.complete, given, held], "nobody waits").toEqual([[], false, 0, []]);
     await expect(call(1, { ...sideBySide, signal: AbortSignal.abort(new Error("told to end")) })).rejects.toThrow(
       "told to end",
     );
-    expect([given, held]).toEqual([8, []]);
+    expect([given, held]).toEqual([4, []]);
+    const acquireGpus: HostRunOptions["acquireGpus"] = async (_count, signal) =>
+      await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    const waiting = await call(1, { ...sideBySide, acquireGpus, untilMs: performance.now() + 1500 });
+    expect([waiting.graded, waiting.complete], "GPUs that others have are waited for within its time").toEqual([
+      [],
+      false,
+    ]);
+  });
+
+  it("refuses a folder of another profile, and leaves what is there as it is", async () => {
+    const out = join(tiny.scratch, "profiles");
+    await call(1, { out });
+    const files = ["host-run.json", `${task.suite.slug}/${task.metadata.slug}.validation.json`];
+    const read = () => Promise.all(files.map((name) => readFile(join(out, name), "utf8")));
+    const before = await read();
+    const others: [Partial<Omit<HostRunOptions, "steps">>, string][] = [
+      [{ executor: tinyExecutor === "bwrap" ? "process" : "bwrap" }, "validation.profile"],
+      [{ gpus: 1, tasks: [{ ...task, metadata: { ...task.metadata, slug: "new" } }] }, "host-run.profile"],
+      [{ pythonOf: async () => ({ ...(await ensurePython()), version: "2.7.18" }) }, "validation.software"],
+    ];
+    for (const [other, code] of others) {
+      await expect(call(1, { out, ...other })).rejects.toMatchObject({ code });
+      await expect(call(1, { out, steps: ["selftest"], ...other })).rejects.toMatchObject({ code });
+    }
+    expect(await read()).toEqual(before);
+  });
+
+  it("has its folder to itself", async () => {
+    const out = join(tiny.scratch, "shared");
+    const both = await Promise.allSettled([call(1, { out }), call(1, { out })]);
+    const refused = both.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    expect(refused).toEqual([expect.objectContaining({ code: "report.in-use" })]);
+    expect((await call(1, { out })).graded, "nothing was lost").toEqual([]);
+  });
+
+  it("makes what ended as the host's fault again", async () => {
+    const out = join(tiny.scratch, "infra");
+    const { rows } = await call(1, { out });
+    const report = rows[0]?.report as Validation;
+    const signer = await loadSigningKey(join(tiny.scratch, "key.pem"));
+    const gradings = report.gradings.map((each) =>
+      each.patch === "gold" ? { ...each, status: "infra" as const, reason: "gpu.not-free", resolved: false } : each,
+    );
+    await writeValidation(
+      join(out, task.suite.slug, `${task.metadata.slug}.validation.json`),
+      { ...report, gradings },
+      signer,
+    );
+    expect((await call(1, { out })).graded).toEqual(["gold #1"]);
+  });
+
+  it("does not take the host for clean after a call that was ended", async () => {
+    const out = join(tiny.scratch, "ended");
+    const ending = new AbortController();
+    const say = (text: string): void => {
+      if (text.includes("nop #1")) ending.abort(new Error("told to end"));
+    };
+    await expect(call(1, { out, parallel: 1, signal: ending.signal, say })).rejects.toThrow("told to end");
+    const { run, graded } = await call(1, { out });
+    expect(graded).toEqual(["gold #1", "mutant-1 #1"]);
+    expect(run.calls).toEqual([
+      { gradings: 1, processes: null, paths: null, gpuMemoryMb: null },
+      expect.objectContaining({ gradings: 2, gpuMemoryMb: 0 }),
+    ]);
+  });
+
+  it("compares nothing with launches by hand where gold fails, and says that it fails", async () => {
+    const groups = task.manifest.groups.map((group) => ({ ...group, launcher: "torchrun" as const }));
+    const failing: LoadedTask = { ...task, manifest: { ...task.manifest, groups } };
+    await writeFile(task.goldPath, await answering(3));
+    const { rows, complete } = await call(1, {
+      tasks: [failing],
+      out: join(tiny.scratch, "failing"),
+      steps: ["gate", "overhead"],
+      overheadRounds: 1,
+    });
+    expect(rows[0]?.verdict.holds).toBe(false);
+    expect(complete).toBe(false);
   });
 });

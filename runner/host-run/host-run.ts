@@ -1,26 +1,29 @@
 import { join } from "node:path";
+import { InfraDevError } from "@/lib/contract/errors";
 import type { Signer } from "@/lib/evidence/keys";
-import type { GpuGrant } from "../gpus/grant";
+import { type GpuGrant, gpusInWords } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { collectHostFacts } from "../grading/host";
 import type { PythonRuntime } from "../grading/python-runtime";
 import { runSelfTest } from "../selftest/selftest";
-import { keyOf, readEarlier, runGate } from "../suites/gate-run";
+import { keyOf, readEarlier, refuseOtherSoftware, runGate } from "../suites/gate-run";
 import type { LoadedTask } from "../suites/load";
-import { gateItems, type Validation } from "../suites/validate";
+import { holdReport } from "../suites/signed-report";
+import { exploitsOf, gateItems, type Validation } from "../suites/validate";
 import { runnerVersion } from "../version";
-import { runCollectives } from "./collectives";
-import { inWords, isNothing, type Leftovers, leftoversSince, takeStock, watchGpus } from "./leftovers";
+import { outdatedRows, runCollectives } from "./collectives";
+import { inWords, isNothing, type Leftovers, leftoversSince, takeStock, wasLooked, watchGpus } from "./leftovers";
 import { measureOverhead } from "./overhead";
 import { runPacking } from "./packing";
 import { failedSteps, type HostRun, readHostRun, writeHostRun } from "./state";
 import { rowOf, type TaskRow } from "./table";
 
+/** In the order in which a run makes them. */
 export const hostRunSteps = ["selftest", "collectives", "packing", "gate", "overhead"] as const;
 export type HostRunStep = (typeof hostRunSteps)[number];
 
-/** Waits for GPUs and locks them, until the run is told to end, or `signal` says so. */
-type AcquireGpus = (count: number, signal?: AbortSignal) => Promise<GpuGrant>;
+/** Waits for GPUs and locks them, until `signal` aborts. */
+type AcquireGpus = (count: number, signal: AbortSignal) => Promise<GpuGrant>;
 
 export type HostRunOptions = {
   tasks: readonly LoadedTask[];
@@ -57,7 +60,7 @@ export type HostRunOutcome = {
   complete: boolean;
   rows: TaskRow[];
   run: HostRun;
-  /** What this call's gradings left on the host, in words. */
+  /** What gradings left on the host, in words. */
   left: string[];
 };
 
@@ -66,27 +69,57 @@ export type HostRunOutcome = {
  * self-test; two ranks that do known things; gradings packed onto the host's GPUs; the gate of every task, with GPUs one
  * grading after the other and a look at the host after each; the runner's overhead on the first task of each suite that
  * uses torchrun. Side by side, all but packing and overhead go on at once, each grading on GPUs of its own. Ends in time
- * and says whether something is left.
+ * and says whether something is left. Refuses before anything is made what `readEarlier` refuses, and a folder that
+ * another process writes to (`report.in-use`).
  */
 export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome> {
-  const { out, signer, say } = options;
-  const path = join(out, "host-run.json");
-  const [firstTask] = options.tasks;
-  if (firstTask === undefined) throw new Error("a host run has at least one task");
-  // What would be refused is refused before anything is made.
-  for (const task of options.tasks) {
-    await readEarlier(task, { ...options, ...gateOf(task, options) });
-    await options.pythonOf(task);
+  const path = join(options.out, "host-run.json");
+  const held = await holdReport(path);
+  try {
+    return await makeSteps(path, options);
+  } finally {
+    await held.release();
   }
-  const python = await options.pythonOf(firstTask);
-  const facts = await collectHostFacts(python);
+}
+
+/** What a host run begins with: the report that it goes on with, or a new one. Throws where something speaks against it. */
+async function beginRun(path: string, options: HostRunOptions): Promise<HostRun> {
+  const { tasks, executor, gpus, signer } = options;
+  const [firstTask] = tasks;
+  if (firstTask === undefined) throw new Error("a host run has at least one task");
   const earlier = await readHostRun(path, [keyOf(signer)]);
-  const fresh: HostRun = {
+  const reports = new Map<LoadedTask, Validation | null>();
+  for (const task of tasks) reports.set(task, await readEarlier(task, { ...options, ...gateOf(task, options) }));
+  if (earlier !== null) {
+    const profileOf = (of: Pick<HostRun, "gpus" | "executor" | "runnerVersion">): string =>
+      `${gpusInWords(of.gpus)} a grading, executor ${of.executor}, runner ${of.runnerVersion}`;
+    const [before, now] = [profileOf(earlier), profileOf({ gpus, executor, runnerVersion })];
+    if (before !== now) {
+      throw new InfraDevError("conflict", {
+        code: "host-run.profile",
+        message: `the report there is of ${before}; this one would be of ${now}`,
+        where: path,
+        rule: "what was made is not thrown away",
+        remedy: "ask for the same, or name another --out",
+      });
+    }
+  }
+  for (const task of tasks) {
+    const facts = await collectHostFacts(await options.pythonOf(task));
+    const report = reports.get(task);
+    if (report != null) refuseOtherSoftware(report, facts, gateOf(task, options).out);
+  }
+  const host = await collectHostFacts(await options.pythonOf(firstTask));
+  if (earlier !== null) {
+    refuseOtherSoftware(earlier, host, path);
+    return earlier;
+  }
+  return {
     format: "infradev-host-run/1",
     runnerVersion,
-    executor: options.executor,
-    gpus: options.gpus,
-    host: facts,
+    executor,
+    gpus,
+    host,
     startedAt: new Date().toISOString(),
     finishedAt: new Date().toISOString(),
     selftest: null,
@@ -95,22 +128,53 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     calls: [],
     overhead: [],
   };
-  const continues =
-    earlier !== null &&
-    earlier.runnerVersion === runnerVersion &&
-    earlier.executor === options.executor &&
-    earlier.gpus === options.gpus;
-  let run: HostRun = continues ? earlier : fresh;
+}
+
+async function makeSteps(path: string, options: HostRunOptions): Promise<HostRunOutcome> {
+  const { signer, say } = options;
+  let run = await beginRun(path, options);
+  const [firstTask] = options.tasks as [LoadedTask, ...LoadedTask[]];
+  const python = await options.pythonOf(firstTask);
   let saving: Promise<void> = Promise.resolve();
   const save = (changes: Partial<HostRun>): Promise<void> => {
     run = { ...run, ...changes, finishedAt: new Date().toISOString() };
     saving = saving.then(() => writeHostRun(path, run, signer));
     return saving;
   };
+  const timeOver = AbortSignal.timeout(
+    Math.trunc(Math.min(Math.max(0, options.untilMs - performance.now()), 2 ** 31 - 1)),
+  );
+  const untilOver = AbortSignal.any([options.signal, timeOver]);
+  /** GPUs as soon as they are free; null where the run's time is over first. */
+  const acquireInTime = async (count: number): Promise<GpuGrant | null> => {
+    try {
+      return await options.acquireGpus(count, untilOver);
+    } catch (error) {
+      if (timeOver.aborted && !options.signal.aborted) return null;
+      throw error;
+    }
+  };
+  /** Does a step with `count` GPUs, or as many as a grading gets at most; not where the run's time is over first. */
+  const withGpus = async (
+    step: string,
+    count: number,
+    work: (grant: GpuGrant | null) => Promise<void>,
+  ): Promise<void> => {
+    if (options.gpus === 0) return await work(null);
+    const grant = await acquireInTime(Math.min(count, options.gpus));
+    if (grant === null) return say(`${step}: not begun, its GPUs were not free in time`);
+    try {
+      await work(grant);
+    } finally {
+      await grant.release();
+    }
+  };
   const inTime = (neededMs: number): boolean => performance.now() + neededMs < options.untilMs;
   const sideBySide = options.gpuParallel > 1;
+  const isMade = (step: "selftest" | "collectives" | "packing"): boolean =>
+    run[step] !== null && (step !== "collectives" || !isOutdated(run.collectives));
   const toMake = (step: "selftest" | "collectives" | "packing"): boolean =>
-    options.steps.has(step) && (run[step] === null || (options.again && failedSteps(run).has(step)));
+    options.steps.has(step) && (!isMade(step) || (options.again && failedSteps(run).has(step)));
   /** Whether there is time for a step that is made whole or not at all. */
   const hasTime = (step: string, neededMs: number): boolean => {
     const enough = inTime(neededMs);
@@ -119,31 +183,26 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   };
 
   const selfTest = async (): Promise<void> => {
-    if (!toMake("selftest")) return;
+    if (!toMake("selftest") || !hasTime("self-test", selfTestMs)) return;
     say("self-test");
-    const { controlResolved, results } = await withGpus(options, 1, (gpus) =>
-      runSelfTest({
+    await withGpus("self-test", 1, async (gpus) => {
+      const { controlResolved, results } = await runSelfTest({
         executor: options.executor,
         python,
         gpus,
         signal: options.signal,
         parallel: options.parallel,
         onResult: (result, done, total) => say(`self-test ${done}/${total}  ${result.name}: ${result.verdict}`),
-      }),
-    );
-    await save({
-      selftest: {
-        controlResolved,
-        results: results.map(({ name, verdict, seen, durationMs }) => ({ name, verdict, seen, durationMs })),
-      },
+      });
+      await save({
+        selftest: {
+          controlResolved,
+          results: results.map(({ name, verdict, seen, durationMs }) => ({ name, verdict, seen, durationMs })),
+        },
+      });
     });
   };
-  const exploitsSeen = (): Validation["exploits"] =>
-    run.selftest && {
-      run: run.selftest.results.length,
-      passed: run.selftest.results.filter(({ verdict }) => verdict === "passed").map(({ name }) => name),
-      controlResolved: run.selftest.controlResolved,
-    };
+  const exploitsSeen = (): Validation["exploits"] => run.selftest && exploitsOf(run.selftest);
 
   const torchTask = options.tasks.find(usesTorchrun);
   const packs = options.gpuUuids.length >= 2;
@@ -151,16 +210,16 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     if (torchTask === undefined || !toMake("collectives")) return;
     if (!hasTime("collectives", collectivesMs)) return;
     const torch = await options.pythonOf(torchTask);
-    const seen = await withGpus(options, 2, (gpus) =>
-      runCollectives({
+    await withGpus("collectives", 2, async (gpus) => {
+      const seen = await runCollectives({
         executor: options.executor,
         python: torch,
         gpus,
         signal: options.signal,
         onTest: (id, status) => say(`collectives  ${status}  ${id}`),
-      }),
-    );
-    await save({ collectives: seen });
+      });
+      await save({ collectives: seen });
+    });
   };
 
   /** Asks for every GPU there is, so nothing else goes on meanwhile. */
@@ -186,9 +245,10 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
   };
 
   const before = await takeStock(options.gpuUuids);
+  const earlierCalls = run.calls;
+  const notLooked = { processes: null, paths: null, gpuMemoryMb: null };
   let made = 0;
   let longestMs = 0;
-  const left: string[] = [];
   const gate = async (task: LoadedTask, exploits: () => Promise<Validation["exploits"]>): Promise<TaskRow> => {
     const { gpus, out: reportPath } = gateOf(task, options);
     const report = await runGate(task, {
@@ -201,12 +261,11 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
       signal: options.signal,
       exploits: async (known) => (await exploits()) ?? known,
       onGrading: () => {},
-      onGraded: (grading, done, total) => {
+      onGraded: async (grading, done, total) => {
         made += 1;
         longestMs = Math.max(longestMs, grading.durationMs);
-        if (grading.leftovers !== undefined && !isNothing(grading.leftovers)) {
-          left.push(`${task.metadata.slug}, ${grading.patch} #${grading.repeat}: ${inWords(grading.leftovers)}`);
-        }
+        // Stands there until the host was looked at: a call that is killed must not look like a clean one.
+        await save({ calls: [...earlierCalls, { gradings: made, ...notLooked }] });
         say(
           `${task.metadata.slug}  ${done}/${total}  ${grading.patch} #${grading.repeat}: ${grading.status}, ` +
             `${grading.tests.filter(({ status }) => status === "passed").length}/${grading.tests.length} pass, ` +
@@ -214,7 +273,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
         );
       },
       gpus,
-      acquireGpus: options.acquireGpus,
+      acquireGpus: acquireInTime,
       untilMs: options.untilMs,
       maxGradings: options.steps.has("gate") ? Infinity : 0,
       parallel: gpus === 0 ? options.parallel : options.gpuParallel,
@@ -244,47 +303,56 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
     rows.push(await gate(task, async () => exploitsSeen()));
   }
   let complete =
-    run.selftest !== null &&
-    (run.collectives !== null || torchTask === undefined) &&
-    (run.packing !== null || torchTask === undefined || !packs) &&
+    isMade("selftest") &&
+    (isMade("collectives") || torchTask === undefined) &&
+    (isMade("packing") || torchTask === undefined || !packs) &&
     rows.every(({ task, report }) => report.gradings.length === gateItems(task, options.repeats).length);
 
-  if (made > 0) {
-    const found = await leftoversSince(before, options.gpuUuids);
-    if (!isNothing(found)) left.push(`at the end: ${inWords(found)}`);
-    const { processes, paths, gpuMemoryMb } = found;
-    const call = { gradings: made, processes: processes ?? [], paths: paths ?? [], gpuMemoryMb };
-    await save({ calls: [...run.calls, call] });
-  }
   const measured = new Set(run.overhead.map(({ task }) => task));
   for (const task of firstOfEachSuite(options.tasks)) {
     const { slug } = task.metadata;
     if (measured.has(slug) || options.overheadRounds === 0) continue;
-    if (!options.steps.has("overhead")) {
-      complete = false;
-      continue;
+    const gold = rows.find((row) => row.task === task)?.report.gradings.find((each) => each.patch === "gold");
+    const neededMs = (gold?.durationMs ?? 0) * (2 * options.overheadRounds + 1);
+    if (options.steps.has("overhead") && gold?.resolved === true && hasTime("overhead", neededMs)) {
+      const taskPython = await options.pythonOf(task);
+      await withGpus("overhead", task.manifest.task.gpusGrade, async (gpus) => {
+        const overhead = await measureOverhead({
+          task,
+          executor: options.executor,
+          python: taskPython,
+          gpus,
+          rounds: options.overheadRounds,
+          signal: options.signal,
+          onRound: (done) => say(`overhead  ${slug}  round ${done} of ${options.overheadRounds}`),
+        });
+        made += 1 + options.overheadRounds;
+        await save({ overhead: [...run.overhead, overhead] });
+      });
     }
-    const gold = rows.find((row) => row.task === task)?.report.gradings.find(({ patch }) => patch === "gold");
-    if (gold === undefined || !inTime(gold.durationMs * (2 * options.overheadRounds + 1))) {
-      complete = false;
-      continue;
-    }
-    const taskPython = await options.pythonOf(task);
-    const overhead = await withGpus(options, task.manifest.task.gpusGrade, (gpus) =>
-      measureOverhead({
-        task,
-        executor: options.executor,
-        python: taskPython,
-        gpus,
-        rounds: options.overheadRounds,
-        signal: options.signal,
-        onRound: (done) => say(`overhead  ${slug}  round ${done} of ${options.overheadRounds}`),
-      }),
-    );
-    await save({ overhead: [...run.overhead, overhead] });
+    complete &&= run.overhead.some((each) => each.task === slug);
+  }
+  if (made > 0) {
+    const found = await leftoversSince(before, options.gpuUuids);
+    await save({ calls: [...earlierCalls, { gradings: made, ...found }] });
   }
   await save({});
-  return { complete, rows, run, left };
+  return { complete, rows, run, left: leftIn(run, rows) };
+}
+
+/** What gradings left on the host, in words: of each that was looked after, and of each call at its end. */
+function leftIn(run: HostRun, rows: readonly TaskRow[]): string[] {
+  const ofGradings = rows.flatMap(({ task, report }) =>
+    report.gradings.flatMap(({ patch, repeat, leftovers }) =>
+      leftovers === undefined || isNothing(leftovers)
+        ? []
+        : [`${task.metadata.slug}, ${patch} #${repeat}: ${inWords(leftovers)}`],
+    ),
+  );
+  const ofCalls = run.calls.flatMap((call) =>
+    wasLooked(call) && !isNothing(call) ? [`after ${call.gradings} gradings: ${inWords(call)}`] : [],
+  );
+  return [...ofGradings, ...ofCalls];
 }
 
 /** A task's report, and the GPUs of its gradings. */
@@ -292,20 +360,6 @@ const gateOf = (task: LoadedTask, { out, gpus }: Pick<HostRunOptions, "out" | "g
   gpus: Math.min(task.manifest.task.gpusGrade, gpus),
   out: join(out, task.suite.slug, `${task.metadata.slug}.validation.json`),
 });
-
-/** Does a piece of work with `count` GPUs, or as many as a grading gets at most; null where that is none. */
-async function withGpus<T>(
-  { gpus, acquireGpus }: Pick<HostRunOptions, "gpus" | "acquireGpus">,
-  count: number,
-  work: (grant: GpuGrant | null) => Promise<T>,
-): Promise<T> {
-  const grant = gpus > 0 ? await acquireGpus(Math.min(count, gpus)) : null;
-  try {
-    return await work(grant);
-  } finally {
-    await grant?.release();
-  }
-}
 
 /** Waits for all, so that nothing goes on behind an error. */
 async function allOrFirstError<T>(promises: readonly Promise<T>[]): Promise<T[]> {
@@ -315,12 +369,17 @@ async function allOrFirstError<T>(promises: readonly Promise<T>[]): Promise<T[]>
   return settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 }
 
+/** Whether known ranks were graded by other expectations than today's: it says nothing of today's grader. */
+const isOutdated = (seen: HostRun["collectives"]): boolean => seen !== null && outdatedRows(seen).length > 0;
+
 async function watchWhole(uuids: readonly string[]): Promise<() => Promise<Leftovers>> {
   const before = await takeStock(uuids);
   return () => leftoversSince(before, uuids);
 }
 
-/** Some twenty launches, some of which hang to their limit; and six gradings of one launch, four one after the other. */
+/** What may be needed: some hundred and fifty short gradings side by side; some twenty launches, some of which hang to
+ * their limit; six gradings of one launch, four of them one after the other. */
+const selfTestMs = 180_000;
 const collectivesMs = 360_000;
 const packingMs = 120_000;
 

@@ -4,14 +4,17 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { capture } from "../processes/capture";
 
-/** What gradings could leave on a host: processes, folders, and memory of GPUs in MiB by UUID. */
+/** What gradings could leave on a host: processes, folders, and memory of GPUs in MiB by UUID, null where not read. */
 export type Stock = {
   processes: ReadonlyMap<string, string>;
   paths: ReadonlySet<string>;
-  gpuMemoryMb: ReadonlyMap<string, number>;
+  gpuMemoryMb: ReadonlyMap<string, number> | null;
 };
-/** What was left; null for what nobody could look at, since other gradings ran meanwhile. */
-export type Leftovers = { processes: string[] | null; paths: string[] | null; gpuMemoryMb: number };
+/**
+ * What was left. Null for processes and paths that nobody looked at, since other gradings ran meanwhile, and for memory
+ * of GPUs that could not be read.
+ */
+export type Leftovers = { processes: string[] | null; paths: string[] | null; gpuMemoryMb: number | null };
 
 /** How long the system may take to end what was killed. */
 const settleMs = 5000;
@@ -34,8 +37,12 @@ async function suspectProcesses(): Promise<Map<string, string>> {
       folder.startsWith(join(tmpdir(), "infradev-")) ||
       line.includes("infradev_launch.py");
     // A process is its number and the time it started: numbers come again.
-    const startedAt = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
-    if (suspect) found.set(`${pid}@${startedAt}`, line.replaceAll("\0", " ").trim().slice(0, 200) || pid);
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const [state = "", parent = "", startedAt = ""] = [fields[0], fields[1], fields[19]];
+    // A process that has ended and was not waited for has no command line any more.
+    const name = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
+    const told = line.replaceAll("\0", " ").trim().slice(0, 200);
+    if (suspect) found.set(`${pid}@${startedAt}`, told || `${name} (${pid}, state ${state}, child of ${parent})`);
   }
   return found;
 }
@@ -53,17 +60,15 @@ async function ownPaths(): Promise<Set<string>> {
   return found;
 }
 
-async function gpuMemory(uuids: readonly string[]): Promise<Map<string, number>> {
+/** Memory in use of each of these GPUs, null where nvidia-smi does not give it of every one. */
+async function gpuMemory(uuids: readonly string[]): Promise<Map<string, number> | null> {
   if (uuids.length === 0) return new Map();
   const query = ["--query-gpu=uuid,memory.used", "--format=csv,noheader,nounits", `--id=${uuids.join(",")}`];
-  const { stdout } = await capture("nvidia-smi", query, { timeoutMs: 20_000 });
-  return new Map(
-    stdout
-      .trim()
-      .split("\n")
-      .map((line) => line.split(",").map((field) => field.trim()))
-      .map(([uuid = "", used = ""]) => [uuid, Number(used)] as const),
-  );
+  const said = await capture("nvidia-smi", query, { timeoutMs: 20_000 }).catch(() => null);
+  if (said?.code !== 0) return null;
+  const rows = said.stdout.matchAll(/^(\S+), *(\d+)\s*$/gm);
+  const used = new Map([...rows].map(([, uuid = "", mb]) => [uuid, Number(mb)]));
+  return uuids.every((uuid) => used.has(uuid)) ? used : null;
 }
 
 /** Memory of these GPUs now, and a function that gives what more of it is used later, once that has settled. */
@@ -79,8 +84,10 @@ export async function watchGpus(uuids: readonly string[]): Promise<() => Promise
   };
 }
 
-const moreMemory = (before: Stock, now: ReadonlyMap<string, number>): number =>
-  [...now].reduce((sum, [uuid, used]) => sum + Math.max(0, used - (before.gpuMemoryMb.get(uuid) ?? 0)), 0);
+function moreMemory({ gpuMemoryMb: before }: Stock, now: Stock["gpuMemoryMb"]): number | null {
+  if (before === null || now === null) return null;
+  return [...now].reduce((sum, [uuid, used]) => sum + Math.max(0, used - (before.get(uuid) ?? 0)), 0);
+}
 
 /** Looks at the host, and at the memory of these GPUs. */
 export async function takeStock(gpuUuids: readonly string[]): Promise<Stock> {
@@ -110,12 +117,18 @@ export async function leftoversSince(
   }
 }
 
+/** Whether anything was looked at. */
+export const wasLooked = ({ processes, paths, gpuMemoryMb }: Leftovers): boolean =>
+  processes !== null || paths !== null || gpuMemoryMb !== null;
+
+/** Whether all that was looked at is as before. Where GPU memory could not be read, nobody knows: that is not nothing. */
 export const isNothing = (left: Leftovers): boolean =>
   (left.processes ?? []).length === 0 && (left.paths ?? []).length === 0 && left.gpuMemoryMb === 0;
 
 /** What was left, by name, for a line of a report. */
 export function inWords({ processes, paths, gpuMemoryMb }: Leftovers): string {
-  const memory = gpuMemoryMb > 0 ? [`${gpuMemoryMb} MiB of GPU memory`] : [];
+  const ofGpus = gpuMemoryMb === null ? "GPU memory could not be read" : `${gpuMemoryMb} MiB of GPU memory`;
+  const memory = gpuMemoryMb === 0 ? [] : [ofGpus];
   const named = (kind: string, names: readonly string[] | null): string[] =>
     names === null || names.length === 0 ? [] : [`${kind} ${names.slice(0, 3).join("; ")}${more(names.length - 3)}`];
   return [...memory, ...named("process", processes), ...named("path", paths)].join(", ");

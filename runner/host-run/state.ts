@@ -9,6 +9,7 @@ import { decodeUtf8 } from "@/lib/evidence/bytes";
 import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
 import { writeSignedReport } from "../suites/signed-report";
+import { collectivesProblems } from "./collectives";
 
 /** One of the gradings that ask for GPUs from two pools; GPUs by nvidia-smi's index, times since the first one asked. */
 const packedSchema = z.object({
@@ -81,14 +82,17 @@ const hostRunSchema = z.object({
     })
     .nullable()
     .default(null),
-  /** Each call that made gradings: how many, and what was left on the host at its end that was not there before. */
+  /**
+   * Each call that made gradings: how many, and what was left on the host at its end that was not there before; null
+   * for what nobody looked at, since the call was ended before.
+   */
   calls: z
     .array(
       z.object({
         gradings: z.int().nonnegative(),
-        processes: z.array(z.string()),
-        paths: z.array(z.string()),
-        gpuMemoryMb: z.number(),
+        processes: z.array(z.string()).nullable(),
+        paths: z.array(z.string()).nullable(),
+        gpuMemoryMb: z.number().nullable(),
       }),
     )
     .default([]),
@@ -114,7 +118,8 @@ export function failedSteps({ selftest, collectives, packing }: HostRun): Set<Se
   const caught = selftest === null || selftest.results.every(({ verdict }) => verdict !== "passed");
   if (!caught || selftest?.controlResolved === false) failed.add("selftest");
   const told = collectives === null || collectives.rows.every(({ holds }) => holds);
-  if (!told || collectives?.withoutSharedMemory?.holds === false) failed.add("collectives");
+  const measured = collectives === null || collectivesProblems(collectives).length === 0;
+  if (!told || !measured || collectives?.withoutSharedMemory?.holds === false) failed.add("collectives");
   if (packing !== null && packing.problems.length > 0) failed.add("packing");
   return failed;
 }

@@ -1,28 +1,27 @@
 import { gpusInWords } from "../gpus/grant";
+import { median } from "../resources/decide";
 import type { LoadedTask } from "../suites/load";
-import { type GateGrading, type GateVerdict, judge, type Validation } from "../suites/validate";
-import { isNothing } from "./leftovers";
+import { exploitsOf, type GateGrading, type GateVerdict, judge, type Validation } from "../suites/validate";
+import { collectivesProblems } from "./collectives";
+import { isNothing, type Leftovers, wasLooked } from "./leftovers";
 import type { HostRun } from "./state";
 
 /** One task's report with what the gate says of it. */
 export type TaskRow = { task: LoadedTask; report: Validation; verdict: GateVerdict };
 
+/** A task's report, judged. */
 export const rowOf = (task: LoadedTask, report: Validation): TaskRow => ({
   task,
   report,
   verdict: judge(task, report),
 });
 
-const middle = (values: readonly number[]): number | null => {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length === 0 ? null : (sorted[sorted.length >> 1] ?? null);
-};
 const most = (values: readonly (number | null | undefined)[]): number | null => {
   const known = values.filter((value): value is number => typeof value === "number");
   return known.length === 0 ? null : Math.max(...known);
 };
 const cell = (value: number | null, digits = 0): string =>
-  value === null ? "—" : value.toFixed(digits).replace(/^-(?=[0.]+$)/, "");
+  value === null || Number.isNaN(value) ? "—" : value.toFixed(digits).replace(/^-(?=[0.]+$)/, "");
 const mebibytes = (bytes: number | null): number | null => (bytes === null ? null : bytes / 1024 ** 2);
 
 /** Peak memory of each GPU in MiB, the largest of any of these gradings. */
@@ -62,7 +61,31 @@ function cleanInARow(gradings: readonly GateGrading[]): number {
   return longest;
 }
 
-const hostLine = ({ host, gpus, executor, runnerVersion, finishedAt }: HostRun | Validation): string => {
+/** What the looks after gradings found of GPU memory, processes and files. */
+function leftoversLine(watched: readonly GateGrading[]): string {
+  const looks = watched.flatMap(({ leftovers }) => leftovers ?? []);
+  const count = (of: (left: Leftovers) => boolean): number => looks.filter(of).length;
+  const unread = count(({ gpuMemoryMb }) => gpuMemoryMb === null);
+  return [
+    `The GPUs were looked at after each of ${looks.length} gradings: ${count(({ gpuMemoryMb }) => (gpuMemoryMb ?? 0) > 0)} left memory in use${unread === 0 ? "" : `, after ${unread} it could not be read`}`,
+    `${count(({ processes, paths }) => processes !== null && paths !== null)} of ${looks.length} were looked at for processes and files too, ${count(({ processes, paths }) => (processes ?? []).length + (paths ?? []).length > 0)} left some`,
+    `${cleanInARow(watched)} in a row left nothing.`,
+  ].join("; ");
+}
+
+function leftInNumbers(left: Leftovers): string {
+  if (isNothing(left)) return "no process, file or GPU memory was left";
+  const { processes, paths, gpuMemoryMb } = left;
+  const memory = gpuMemoryMb === null ? "" : ` and ${gpuMemoryMb} MiB of GPU memory`;
+  const unread = gpuMemoryMb === null ? "; GPU memory could not be read" : "";
+  return `${processes?.length ?? 0} processes, ${paths?.length ?? 0} files${memory} were there that were not before (host-run.json names them; true only where nothing else runs)${unread}`;
+}
+
+/** On what the gradings were made; `counts` are the numbers of GPUs that they had. */
+const hostLine = (
+  { host, executor, runnerVersion, finishedAt }: HostRun | Validation,
+  counts: ReadonlySet<number>,
+): string => {
   const models = [...new Set(host.gpus.map(({ model }) => model))].join(", ");
   const software = [
     host.torch && `torch ${host.torch}`,
@@ -70,7 +93,8 @@ const hostLine = ({ host, gpus, executor, runnerVersion, finishedAt }: HostRun |
     host.gpus[0] && `driver ${host.gpus[0].driver}`,
     `Python ${host.python}`,
   ];
-  const used = gpus === 0 ? "no GPU" : `${gpus} ${models}`;
+  const numbers = [...counts].sort((a, b) => a - b).map((gpus) => (gpus === 0 ? "no GPU" : String(gpus)));
+  const used = `${numbers.join(" or ")}${counts.has(0) && counts.size === 1 ? "" : ` ${models}`}`;
   return `${finishedAt.slice(0, 10)}, ${used} a grading, ${software.filter(Boolean).join(", ")}, executor ${executor}, runner ${runnerVersion}`;
 };
 
@@ -89,13 +113,8 @@ function packingLines({ gradings, problems }: NonNullable<HostRun["packing"]>): 
   ];
 }
 
-function collectivesLines({
-  gpus,
-  rows,
-  traffic,
-  memory,
-  withoutSharedMemory,
-}: NonNullable<HostRun["collectives"]>): string[] {
+function collectivesLines(seen: NonNullable<HostRun["collectives"]>): string[] {
+  const { gpus, rows, traffic, memory, withoutSharedMemory } = seen;
   const wrong = rows.filter(({ holds }) => !holds);
   const lines = [
     `Two ranks on ${gpus === 0 ? "the CPU" : gpusInWords(gpus)} that do known things: the grader says the same of ${rows.length - wrong.length} of ${rows.length} tests${wrong.length === 0 ? "" : ` (not of ${wrong.map(({ test, expected, observed, rootRank }) => `${test}: ${observed}, root rank ${rootRank ?? "none"}, expected ${expected}`).join("; ")})`}.`,
@@ -119,6 +138,8 @@ function collectivesLines({
       `A rank that holds ${memory.heldMb} MiB: NVML says ${cell(memory.nvmlMb)} MiB for its GPU, the allocator ${cell(memory.allocatorMb)} MiB.`,
     );
   }
+  const problems = collectivesProblems(seen);
+  if (problems.length > 0) lines.push(`What was measured is not as known: ${problems.join("; ")}.`);
   return lines;
 }
 
@@ -127,7 +148,7 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
   const first = rows[0]?.report ?? run;
   if (first == null) return "";
   const lines = [
-    `${hostLine(first)}:`,
+    `${hostLine(first, new Set(rows.length === 0 ? [first.gpus] : rows.map(({ report }) => report.gpus)))}:`,
     "",
     "| task | gate | gold | nop f2p passing | mutants rejected | grading s | peak MiB of each GPU | peak host MiB | transport MiB | NVLink MiB | flaky tests |",
     "|---|---|---|---|---|---|---|---|---|---|---|",
@@ -146,7 +167,7 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
         `${gold.filter(({ resolved }) => resolved).length}/${report.repeats}`,
         cell(passing),
         mutantsOf(row),
-        cell(middle(gold.map(({ durationMs }) => durationMs / 1000)), 1),
+        cell(median(gold.map(({ durationMs }) => durationMs / 1000)), 1),
         gpuPeaksOf(gold),
         cell(most(gold.map(({ peakMemoryMb }) => peakMemoryMb))),
         cell(mebibytes(most(gold.map(({ transportBytes }) => transportBytes))), 1),
@@ -157,31 +178,28 @@ export function hostRunTable(rows: readonly TaskRow[], run: HostRun | null): str
   }
   lines.push("");
   const watched = rows.flatMap(({ report }) => report.gradings).filter(({ leftovers }) => leftovers !== undefined);
-  if (watched.length > 0) {
-    const left = watched.filter(({ leftovers }) => leftovers !== undefined && !isNothing(leftovers)).length;
+  if (watched.length > 0) lines.push(leftoversLine(watched));
+  for (const { gradings, ...left } of run?.calls ?? []) {
+    const after = `After ${gradings} grading${gradings === 1 ? "" : "s"} the host was`;
     lines.push(
-      `The GPUs were looked at after each of ${watched.length} gradings: ${left} left memory in use, ${cleanInARow(watched)} in a row left nothing.`,
+      wasLooked(left)
+        ? `${after} looked at as a whole: ${leftInNumbers(left)}.`
+        : `${after} not looked at: the call was ended before.`,
     );
   }
-  for (const { gradings, ...left } of run?.calls ?? []) {
-    const found = isNothing(left)
-      ? "no process, file or GPU memory was left"
-      : `${left.processes.length} processes, ${left.paths.length} files and ${left.gpuMemoryMb} MiB of GPU memory were there that were not before (host-run.json names them; true only where nothing else runs)`;
-    lines.push(`After ${gradings} grading${gradings === 1 ? "" : "s"} the host was looked at as a whole: ${found}.`);
-  }
   if (run?.selftest) {
-    const { results, controlResolved } = run.selftest;
-    const passed = results.filter(({ verdict }) => verdict === "passed").length;
+    const { run: tried, passed, controlResolved } = exploitsOf(run.selftest);
+    const untried = run.selftest.results.length - tried;
     lines.push(
-      `Self-test: ${results.length - passed} of ${results.length} exploits prevented or detected; the honest control ${controlResolved ? "resolves" : "does not resolve"}.`,
+      `Self-test: ${tried - passed.length} of ${tried} exploits tried were prevented or detected${untried === 0 ? "" : `, ${untried} not applicable on this host`}; the honest control ${controlResolved ? "resolves" : "does not resolve"}.`,
     );
   }
   if (run?.packing) lines.push(...packingLines(run.packing));
   if (run?.collectives) lines.push(...collectivesLines(run.collectives));
   for (const { task, launches, handMs, launchMs, gradingMs } of run?.overhead ?? []) {
-    const ratio = middle(launchMs.map((ms, round) => ms / (handMs[round] ?? Number.NaN)));
+    const ratio = median(launchMs.map((ms, round) => ms / (handMs[round] ?? Number.NaN)));
     lines.push(
-      `Overhead, \`${task}\`: ${launches} launches ${cell((middle(launchMs) ?? 0) / 1000, 1)} s against ${cell((middle(handMs) ?? 0) / 1000, 1)} s by hand (${cell(ratio, 2)} x, median of ${handMs.length} rounds in turns); the whole grading ${cell((middle(gradingMs) ?? 0) / 1000, 1)} s.`,
+      `Overhead, \`${task}\`: ${launches} launches ${cell(median(launchMs) / 1000, 1)} s against ${cell(median(handMs) / 1000, 1)} s by hand (${cell(ratio, 2)} x, median of ${handMs.length} rounds in turns); the whole grading ${cell(median(gradingMs) / 1000, 1)} s.`,
     );
   }
   return `${lines.join("\n")}\n`;

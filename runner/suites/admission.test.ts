@@ -48,28 +48,41 @@ describe.each(admitted.flatMap((suite) => profilesOf(suite).map((profile) => [su
         expect(left.map(({ patch }) => patch)).toEqual([]);
       }
     });
-
-    it("comes from a host on which all that was tried holds", async () => {
-      const run = await readHostRun(join(folder, "host-run.json"), await keysOf(suite));
-      if (run === null) return;
-      expect(run.gpus).toBe(gpus);
-      expect(run.selftest?.controlResolved).toBe(true);
-      expect([...failedSteps(run)]).toEqual([]);
-      expect(run.calls.filter((call) => !isNothing(call))).toEqual([]);
-    });
   },
 );
 
-it.each(admitted)("%s has a report of each task, with gold graded often enough, and one of a host", async (suite) => {
-  const profiles = profilesOf(suite).map((profile) => join(suites, suite, "admission", profile));
-  expect(profiles.some((folder) => existsSync(join(folder, "host-run.json")))).toBe(true);
-  for (const slug of (await readSuiteFile(join(suites, suite))).tasks) {
-    const paths = profiles.map((folder) => join(folder, `${slug}${suffix}`)).filter((path) => existsSync(path));
-    const reports = await Promise.all(paths.map(async (path) => readValidation(path, await keysOf(suite))));
-    const gold = reports.map(({ gradings }) => gradings.filter(({ patch }) => patch === "gold").length);
-    expect(Math.max(0, ...gold), slug).toBeGreaterThanOrEqual(goldGradings);
-  }
+const hosts = admitted.flatMap((suite) =>
+  profilesOf(suite)
+    .filter((profile) => existsSync(join(suites, suite, "admission", profile, "host-run.json")))
+    .map((profile) => [suite, profile] as const),
+);
+
+it.each(hosts)("%s, %s, comes from a host on which all that was tried holds", async (suite, profile) => {
+  const run = await readHostRun(join(suites, suite, "admission", profile, "host-run.json"), await keysOf(suite));
+  expect(`gpus-${run?.gpus}`).toBe(profile);
+  expect(run?.selftest?.controlResolved).toBe(true);
+  expect(run === null ? null : [...failedSteps(run)]).toEqual([]);
+  expect(run?.calls.filter((call) => !isNothing(call))).toEqual([]);
 });
+
+it.each(admitted)(
+  "%s has reports of each task: its standard launch, gold graded often enough, a host",
+  async (suite) => {
+    expect(hosts.map(([name]) => name)).toContain(suite);
+    const profiles = profilesOf(suite).map((profile) => join(suites, suite, "admission", profile));
+    for (const slug of (await readSuiteFile(join(suites, suite))).tasks) {
+      const { manifest } = await loadTask(join(suites, suite, "tasks", slug));
+      const paths = profiles.map((folder) => join(folder, `${slug}${suffix}`)).filter((path) => existsSync(path));
+      const reports = await Promise.all(paths.map(async (path) => readValidation(path, await keysOf(suite))));
+      expect(
+        reports.map(({ gpus }) => gpus),
+        slug,
+      ).toContain(manifest.task.gpusGrade);
+      const gold = reports.map(({ gradings }) => gradings.filter(({ patch }) => patch === "gold").length);
+      expect(Math.max(0, ...gold), slug).toBeGreaterThanOrEqual(goldGradings);
+    }
+  },
+);
 
 it("stands beside the bundled suite", () => {
   expect(admitted).toContain("infradev-mini");

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { z } from "zod";
 import { dsseEnvelopeSchema } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
-import type { Result } from "@/lib/contract/result";
+import type { HostFacts, Result } from "@/lib/contract/result";
 import { decodeUtf8 } from "@/lib/evidence/bytes";
 import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
-import type { GpuGrant } from "../gpus/grant";
+import { type GpuGrant, gpusInWords } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { gradeTask, type ProgressEvent } from "../grading/grade";
 import { collectHostFacts } from "../grading/host";
@@ -19,7 +19,7 @@ import { runnerVersion } from "../version";
 import { sha256Hex } from "./files";
 import type { LoadedTask } from "./load";
 import { readReferencePatch, referenceCandidate } from "./reference";
-import { writeSignedReport } from "./signed-report";
+import { holdReport, writeSignedReport } from "./signed-report";
 import {
   type GateGrading,
   type GateItem,
@@ -63,7 +63,11 @@ export async function readValidation(path: string, keys: readonly VerificationKe
   if (!envelope.success) throw form(envelope.error);
   const verdict = await verifyEnvelope(envelope.data, keys, "validation");
   if (!verdict.ok)
-    throw new InfraDevError("invalid", { ...verdict.problem, where: `${path} (${verdict.problem.where})` });
+    throw new InfraDevError("invalid", {
+      ...verdict.problem,
+      where: `${path} (${verdict.problem.where})`,
+      remedy: "name the key that signed it (--key, or --keys with --merge), or another place (--out)",
+    });
   const report = validationSchema.safeParse(JSON.parse(decodeUtf8(verdict.body)));
   if (!report.success) throw form(report.error);
   return report.data;
@@ -120,11 +124,11 @@ export type GateOptions = {
   /** What the self-test says, given what the report has of it already. */
   exploits: (known: Validation["exploits"]) => Promise<Validation["exploits"]>;
   onGrading: (item: GateItem, event: ProgressEvent) => void;
-  onGraded: (grading: GateGrading, done: number, total: number) => void;
+  onGraded: (grading: GateGrading, done: number, total: number) => void | Promise<void>;
   /** GPUs of each grading, 0 where it has none. */
   gpus?: number;
-  /** Waits until a grading's GPUs are free, and locks them. */
-  acquireGpus?: (count: number) => Promise<GpuGrant>;
+  /** Waits until a grading's GPUs are free, and locks them; null where the gate's time is over first. */
+  acquireGpus?: (count: number) => Promise<GpuGrant | null>;
   /** Gradings at once; one by default. */
   parallel?: number;
   /** Milliseconds that a grading may take before one of this task was seen, for `untilMs`. */
@@ -141,9 +145,18 @@ export type GateOptions = {
 
 /**
  * Makes the gradings of one shard of the gate and writes the signed report after each, so that a run that ended early
- * is gone on with.
+ * is gone on with. Nobody else writes there meanwhile (`report.in-use`).
  */
 export async function runGate(task: LoadedTask, options: GateOptions): Promise<Validation> {
+  const held = await holdReport(options.out);
+  try {
+    return await makeGradings(task, options);
+  } finally {
+    await held.release();
+  }
+}
+
+async function makeGradings(task: LoadedTask, options: GateOptions): Promise<Validation> {
   const items = itemsOfShard(gateItems(task, options.repeats), options.shard);
   let report = await beginReport(task, options);
   const made = new Set(report.gradings.map(({ patch, repeat }) => `${patch}#${repeat}`));
@@ -152,18 +165,19 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
   let writing: Promise<void> = Promise.resolve();
   let longestMs = Math.max(0, ...report.gradings.map(({ durationMs }) => durationMs));
   let left = options.maxGradings ?? Number.POSITIVE_INFINITY;
+  const inTime = (): boolean =>
+    options.untilMs === undefined || performance.now() + (longestMs || (options.expectMs?.() ?? 0)) <= options.untilMs;
   const worker = async (): Promise<void> => {
     for (let item = open.shift(); item !== undefined; item = open.shift()) {
       left -= 1;
-      if (left < 0) return;
+      if (left < 0 || !inTime()) return;
       const gpus = options.gpus ? ((await options.acquireGpus?.(options.gpus)) ?? null) : null;
+      if (options.gpus && gpus === null) return;
       const startedMs = performance.now();
       let grading: GateGrading;
       try {
         options.signal.throwIfAborted();
-        if (options.untilMs !== undefined && startedMs + (longestMs || (options.expectMs?.() ?? 0)) > options.untilMs) {
-          return;
-        }
+        if (!inTime()) return;
         grading = await gradeItem(task, item, gpus, options, join(work, `${item.patch}-${item.repeat}`));
       } finally {
         await gpus?.release();
@@ -172,7 +186,7 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
       report = { ...report, finishedAt: new Date().toISOString(), gradings: [...report.gradings, grading] };
       writing = writing.then(() => writeValidation(options.out, report, options.signer));
       await writing;
-      options.onGraded(grading, report.gradings.length, items.length);
+      await options.onGraded(grading, report.gradings.length, items.length);
     }
   };
   try {
@@ -180,7 +194,8 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
     const failed = workers.find((each) => each.status === "rejected");
     if (failed !== undefined) throw failed.reason;
     if (options.shard.index === 1) report = { ...report, exploits: await options.exploits(report.exploits) };
-    await writeValidation(options.out, report, options.signer);
+    // Without a grading it says nothing, and what may stand there does.
+    if (report.gradings.length > 0) await writeValidation(options.out, report, options.signer);
     return report;
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -191,31 +206,76 @@ export async function runGate(task: LoadedTask, options: GateOptions): Promise<V
 type ReportOptions = Pick<GateOptions, "out" | "signer" | "repeats" | "executor" | "gpus">;
 
 /**
- * The report at `out` where the gate goes on with it, null where it begins anew. Throws `validation.repeats` where gold
- * was graded more often there than is asked for, and `validation.*` where the file is no report of this signer's.
+ * The report at `out`, with the gradings that need not be made again: not those of a reference patch that is another
+ * one now, nor those that ended as the host's fault. Null where there is none, or one of the task as it was before.
+ * Throws `validation.profile` where its gradings had other GPUs, another executor or runner, `validation.repeats` where
+ * gold was graded more often than is asked for, and `validation.*` where the file is no report of this signer's.
  */
 export async function readEarlier(task: LoadedTask, options: ReportOptions): Promise<Validation | null> {
-  const { out, signer, repeats } = options;
+  const { out, signer, repeats, executor, gpus = 0 } = options;
   const earlier = await readValidation(out, [keyOf(signer)]).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
-  if (earlier === null || !continues(earlier, task, options)) return null;
-  const made = Math.max(0, ...earlier.gradings.map(({ repeat }) => repeat));
-  if (made > repeats) {
-    throw new InfraDevError("conflict", {
-      code: "validation.repeats",
-      message: `gold was graded ${made} times in the report there; ${repeats} times are asked for`,
-      where: out,
-      rule: "what was made is not thrown away",
-      remedy: `ask for --repeats ${made}, or name another --out`,
-    });
+  if (earlier === null || earlier.gradings.length === 0) return null;
+  const conflict = (code: string, message: string, remedy: string): InfraDevError =>
+    new InfraDevError("conflict", { code, message, where: out, rule: "what was made is not thrown away", remedy });
+  if (earlier.task !== task.metadata.slug) {
+    throw conflict("validation.task", `the report there is of ${earlier.task}`, "name another --out");
   }
-  return earlier;
+  if (earlier.gradingDigest !== task.manifest.digests.grading) return null;
+  const profileOf = (of: Pick<Validation, "gpus" | "executor" | "runnerVersion">): string =>
+    `${gpusInWords(of.gpus)} a grading, executor ${of.executor}, runner ${of.runnerVersion}`;
+  const [before, now] = [profileOf(earlier), profileOf({ gpus, executor, runnerVersion })];
+  if (before !== now) {
+    const message = `the report there is of ${before}; this one would be of ${now}`;
+    throw conflict("validation.profile", message, "ask for the same, or name another --out");
+  }
+  const planned = new Set(gateItems(task, 1).map(({ patch }) => patch));
+  const gradings: GateGrading[] = [];
+  for (const grading of earlier.gradings) {
+    if (!planned.has(grading.patch) || grading.status === "infra") continue;
+    const digest = sha256Hex(await readReferencePatch(task, grading.patch));
+    if (grading.patchSha256 === undefined || grading.patchSha256 === digest) gradings.push(grading);
+  }
+  const made = Math.max(0, ...gradings.map(({ repeat }) => repeat));
+  if (made > repeats) {
+    const message = `gold was graded ${made} times in the report there; ${repeats} times are asked for`;
+    throw conflict("validation.repeats", message, `ask for --repeats ${made}, or name another --out`);
+  }
+  return { ...earlier, gradings, repeats };
+}
+
+/** What decides verdicts on a host: gradings with other software are no repeats of each other. */
+const softwareOf = ({ torch, nccl, python, gpus }: HostFacts, usesGpus: boolean): string =>
+  [
+    `Python ${python}, torch ${torch ?? "none"}`,
+    ...(usesGpus
+      ? [`NCCL ${nccl ?? "none"}`, ...new Set(gpus.map((gpu) => `${gpu.model}, driver ${gpu.driver}`))]
+      : []),
+  ].join(", ");
+
+/** Throws `validation.software` where the report at `where` was made with other software or GPUs than this host has. */
+export function refuseOtherSoftware(earlier: { host: HostFacts; gpus: number }, host: HostFacts, where: string): void {
+  const [before, now] = [softwareOf(earlier.host, earlier.gpus > 0), softwareOf(host, earlier.gpus > 0)];
+  if (before === now) return;
+  throw new InfraDevError("conflict", {
+    code: "validation.software",
+    message: `the report there was made with ${before}; this host has ${now}`,
+    where,
+    rule: "all gradings of a report were made with the same software and GPUs",
+    remedy: "name another --out",
+  });
 }
 
 async function beginReport(task: LoadedTask, options: GateOptions): Promise<Validation> {
-  const report: Validation = {
+  const earlier = await readEarlier(task, options);
+  const host = await collectHostFacts(options.python);
+  if (earlier !== null) {
+    refuseOtherSoftware(earlier, host, options.out);
+    return earlier;
+  }
+  return {
     format: "infradev-validation/1",
     suite: { slug: task.suite.slug, version: task.suite.version },
     task: task.metadata.slug,
@@ -223,7 +283,7 @@ async function beginReport(task: LoadedTask, options: GateOptions): Promise<Vali
     promptDigests: task.manifest.digests.prompts,
     runnerVersion,
     executor: options.executor,
-    host: await collectHostFacts(options.python),
+    host,
     startedAt: new Date().toISOString(),
     finishedAt: new Date().toISOString(),
     gpus: options.gpus ?? 0,
@@ -231,15 +291,6 @@ async function beginReport(task: LoadedTask, options: GateOptions): Promise<Vali
     gradings: [],
     exploits: null,
   };
-  const earlier = await readEarlier(task, options);
-  if (earlier === null) return report;
-  const planned = new Set(gateItems(task, options.repeats).map(({ patch }) => patch));
-  const gradings: GateGrading[] = [];
-  for (const grading of earlier.gradings.filter(({ patch }) => planned.has(patch))) {
-    const digest = sha256Hex(await readReferencePatch(task, grading.patch));
-    if (grading.patchSha256 === undefined || grading.patchSha256 === digest) gradings.push(grading);
-  }
-  return { ...earlier, gradings, repeats: report.repeats, finishedAt: report.finishedAt };
 }
 
 async function gradeItem(
@@ -279,14 +330,8 @@ async function gradeItem(
   return leftovers === undefined ? grading : { ...grading, leftovers: await leftovers() };
 }
 
+/** The public half of a signer's key, to read what it signed. */
 export const keyOf = (signer: Signer): VerificationKey => ({
   keyid: signer.keyid,
   spki: Buffer.from(signer.spki).toString("base64"),
 });
-
-const continues = (earlier: Validation, task: LoadedTask, { executor, gpus = 0 }: ReportOptions): boolean =>
-  earlier.task === task.metadata.slug &&
-  earlier.gradingDigest === task.manifest.digests.grading &&
-  earlier.runnerVersion === runnerVersion &&
-  earlier.executor === executor &&
-  earlier.gpus === gpus;

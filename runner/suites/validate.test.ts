@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Manifest } from "@/lib/contract/task";
 import type { OutcomeStatus } from "@/lib/contract/vocabulary";
-import { gateItems, itemsOfShard, judge, mergeValidations, parseShard, type Validation } from "./validate";
+import {
+  exploitsOf,
+  gateItems,
+  itemsOfShard,
+  judge,
+  mergeValidations,
+  parseShard,
+  type Validation,
+  validationSchema,
+} from "./validate";
 
 const manifestTest = (id: string, expectation: "f2p" | "p2p") => ({
   id,
@@ -110,6 +119,24 @@ describe("the gate", () => {
     expect(brokenRules(good, { exploits: broken })[0]?.found).toContain("control");
   });
 
+  it("counts the exploits that a host could try", () => {
+    const results = ["detected", "prevented", "passed", "not-applicable"].map((verdict) => ({
+      name: verdict,
+      verdict,
+    }));
+    expect(exploitsOf({ controlResolved: true, results })).toEqual({
+      run: 3,
+      passed: ["passed"],
+      controlResolved: true,
+    });
+  });
+
+  it("keeps of a grading that the GPUs' memory could not be read", () => {
+    const leftovers = { processes: null, paths: null, gpuMemoryMb: null };
+    const read = validationSchema.shape.gradings.parse(good.map((each) => ({ ...each, leftovers })));
+    expect(read[0]?.leftovers).toEqual(leftovers);
+  });
+
   it("does not ask for what needs more GPUs than the gradings had", () => {
     const [official, kept, probe] = task.manifest.tests;
     const onTwo = {
@@ -149,6 +176,22 @@ describe("shards", () => {
     ]);
     expect(judge(task, merged).admitted).toBe(true);
     expect(merged.finishedAt).toBe("2026-01-01T00:05:00Z");
+  });
+
+  it("merge what every self-test saw, whichever comes first", () => {
+    const caught = report(good.slice(0, 2), { exploits: { run: 3, passed: ["a"], controlResolved: true } });
+    const broken = report(good.slice(2), { exploits: { run: 2, passed: ["a", "b"], controlResolved: false } });
+    const none = report([], { exploits: null });
+    const together = { run: 2, passed: ["a", "b"], controlResolved: false };
+    expect(mergeValidations([caught, none, broken]).exploits).toEqual(together);
+    expect(mergeValidations([broken, caught]).exploits).toEqual(together);
+    expect(mergeValidations([none]).exploits).toBeNull();
+    const admitting = report(good.slice(0, 2));
+    for (const exploits of [
+      { run: 3, passed: ["a"], controlResolved: true },
+      { run: 3, passed: [], controlResolved: false },
+    ])
+      expect(judge(task, mergeValidations([admitting, report(good.slice(2), { exploits })])).admitted).toBe(false);
   });
 
   it("do not merge across digests, nor twice", () => {

@@ -4,7 +4,10 @@ import { hostFactsSchema, type Result } from "@/lib/contract/result";
 import { instantSchema, sha256Schema, slugSchema } from "@/lib/contract/scalars";
 import { manifestForGpus, testIdSchema } from "@/lib/contract/task";
 import { executors, gradingStatuses, type OutcomeStatus, outcomeStatuses } from "@/lib/contract/vocabulary";
+import { median } from "../resources/decide";
+import { sha256Hex } from "./files";
 import type { LoadedTask } from "./load";
+import { readReferencePatch } from "./reference";
 
 /** One grading of the gate: which reference patch, and which repeat of it. */
 export type GateItem = { patch: string; repeat: number };
@@ -48,11 +51,15 @@ const gradingSchema = z.object({
     .object({
       processes: z.array(z.string()).nullable(),
       paths: z.array(z.string()).nullable(),
-      gpuMemoryMb: z.number(),
+      /** Null where the GPUs' memory could not be read: nobody knows what was left of it. */
+      gpuMemoryMb: z.number().nullable(),
     })
     .optional(),
 });
 export type GateGrading = z.infer<typeof gradingSchema>;
+
+/** Gradings of gold at most. */
+export const maxRepeats = 100;
 
 /** What one run of `task validate` saw, whole or a shard. Signed as a DSSE envelope; kept outside the task's digests. */
 export const validationSchema = z.object({
@@ -69,12 +76,16 @@ export const validationSchema = z.object({
   /** GPUs that each grading had; tests that need more were not required. */
   gpus: z.int().nonnegative().default(0),
   /** Repeats of gold that the whole validation has. */
-  repeats: z.int().positive(),
+  repeats: z.int().min(1).max(maxRepeats),
   gradings: z.array(gradingSchema),
-  /** Of the self-test: exploits run and those that passed; null in shards that did not run it. */
+  /**
+   * Of the self-test: exploits that were tried (older reports count those too that the host lacks something for), and
+   * those that passed; null in shards that did not run it.
+   */
   exploits: z.object({ run: z.int(), passed: z.array(z.string()), controlResolved: z.boolean() }).nullable(),
 });
 export type Validation = z.infer<typeof validationSchema>;
+/** The type of what a report's envelope signs. */
 export const validationPayloadType = "application/vnd.infradev.validation+json";
 
 /** Every grading of the gate, in its order: nop, gold, each mutant, and gold again until it was graded `repeats` times. */
@@ -169,6 +180,46 @@ function failureOf({ rootRank, ranks }: Result["tests"][number]): string | undef
   return texts.length === 1 ? texts[0] : texts.map((text) => `rank ${rankOf.get(text)}: ${text}`).join("\n");
 }
 
+/** What the gate keeps of a self-test: how many exploits this host could try, and which passed. */
+export function exploitsOf({
+  controlResolved,
+  results,
+}: {
+  controlResolved: boolean;
+  results: readonly { name: string; verdict: string }[];
+}): NonNullable<Validation["exploits"]> {
+  return {
+    run: results.filter(({ verdict }) => verdict !== "not-applicable").length,
+    passed: results.filter(({ verdict }) => verdict === "passed").map(({ name }) => name),
+    controlResolved,
+  };
+}
+
+/** What several self-tests show together: an exploit that passed once passes, and the fewest were tried on all. */
+function mergeExploits(reports: readonly Validation[]): Validation["exploits"] {
+  const seen = reports.flatMap(({ exploits }) => exploits ?? []);
+  if (seen.length === 0) return null;
+  return {
+    run: Math.min(...seen.map(({ run }) => run)),
+    passed: [...new Set(seen.flatMap(({ passed }) => passed))],
+    controlResolved: seen.every(({ controlResolved }) => controlResolved),
+  };
+}
+
+/** Throws `validation.patch` where a reference patch of the task is of other bytes than the one that was graded. */
+export async function requireGradedPatches(task: LoadedTask, report: Validation): Promise<void> {
+  for (const { patch, patchSha256 } of report.gradings) {
+    if (patchSha256 === undefined || patchSha256 === sha256Hex(await readReferencePatch(task, patch))) continue;
+    throw new InfraDevError("conflict", {
+      code: "validation.patch",
+      message: `'${patch}' is of other bytes than the patch that was graded`,
+      where: `${task.dir}, ${patch}`,
+      rule: "a validation admits the reference patches that it graded",
+      remedy: `run the shards again that graded ${patch}, and merge their new reports`,
+    });
+  }
+}
+
 /** Joins reports of shards of one task. Throws `validation.*` where they are not of the same thing. */
 export function mergeValidations(reports: readonly Validation[]): Validation {
   const [first, ...rest] = reports;
@@ -217,7 +268,7 @@ export function mergeValidations(reports: readonly Validation[]): Validation {
     startedAt: starts[0] ?? first.startedAt,
     finishedAt: ends.at(-1) ?? first.finishedAt,
     gradings: [...gradings.values()],
-    exploits: reports.find((report) => report.exploits !== null)?.exploits ?? null,
+    exploits: mergeExploits(reports),
   };
 }
 
@@ -246,13 +297,6 @@ export type GateVerdict = {
 /** A test that was not launched, since another had rejected the patch, says nothing of it. */
 const rejects = (grading: GateGrading, status: OutcomeStatus): boolean =>
   status !== "passed" && !(grading.untilRejected && status === "not-run");
-
-const median = (values: readonly number[]): number | null => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  if (sorted.length === 0) return null;
-  return sorted.length % 2 === 1 ? (sorted[middle] ?? null) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
-};
 
 /** The gate: what must hold before a task enters a suite. A report that is not complete admits nothing. */
 export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Validation): GateVerdict {
@@ -353,12 +397,13 @@ export function judge(task: Pick<LoadedTask, "manifest" | "mutants">, report: Va
     tests: tests.map((test) => {
       const runs = gold.flatMap((grading) => grading.tests.filter((each) => each.id === test.id));
       const memory = runs.flatMap((run) => (run.peakMemoryMb === null ? [] : [run.peakMemoryMb]));
+      const durations = runs.flatMap((run) => (run.durationMs === null ? [] : [run.durationMs]));
       return {
         id: test.id,
         kind: test.kind,
         property: test.property,
         required: test.required,
-        medianMs: median(runs.flatMap((run) => (run.durationMs === null ? [] : [run.durationMs]))),
+        medianMs: durations.length === 0 ? null : median(durations),
         peakMemoryMb: memory.length === 0 ? null : Math.max(...memory),
         flakeRate: gold.length === 0 ? 0 : gold.filter((g) => statusIn(g, test.id) !== "passed").length / gold.length,
         rejects: rejecters.filter((g) => rejects(g, statusIn(g, test.id))).map((g) => g.patch),
