@@ -18,4 +18,5 @@ export function firstGpus(grant: GpuGrant | null, count: number): GpuGrant | nul
   return { uuids: grant.uuids.slice(0, count), devices: grant.devices.slice(0, count), release: () => grant.release() };
 }
 
+/** A number of GPUs for a sentence: `1 GPU`, `2 GPUs`. */
 export const gpusInWords = (count: number): string => `${count} GPU${count === 1 ? "" : "s"}`;

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { createConnection } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
 import { findHolder, type GpuLock, releaseAll, takeLock, takeLocks } from "./lock";
@@ -36,6 +38,20 @@ it("is held by one at a time, and told who that is", async () => {
   const again = await takeLock(uuid, "grading y");
   expect(again).not.toBeNull();
   if (again !== null) held.push(again);
+});
+
+it("is given back while somebody stays connected who asked for its holder", async () => {
+  const uuid = fresh();
+  const lock = await takeLock(uuid, "grading x");
+  const stopped = createConnection({ path: `\0infradev-gpu/${uuid}`, allowHalfOpen: true });
+  try {
+    const [told] = (await once(stopped, "data")) as [Buffer];
+    expect(JSON.parse(told.toString())).toMatchObject({ pid: process.pid, what: "grading x" });
+    expect(await Promise.race([lock?.release().then(() => "free"), sleep(2000, "held")])).toBe("free");
+    expect(await findHolder(uuid)).toBeNull();
+  } finally {
+    stopped.destroy();
+  }
 });
 
 it("takes all of a set or none", async () => {

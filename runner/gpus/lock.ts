@@ -17,7 +17,9 @@ export async function takeLock(uuid: string, what: string): Promise<GpuLock | nu
   const holder: Holder = { pid: process.pid, since: new Date().toISOString(), what };
   const server = createServer((connection) => {
     connection.on("error", () => undefined);
-    connection.end(JSON.stringify(holder));
+    connection.write(JSON.stringify(holder));
+    // Not `end`: `close` waits for connections, and a peer that is stopped never ends its side.
+    connection.destroySoon();
   });
   const held = await new Promise<Server | null>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
@@ -58,6 +60,7 @@ export async function takeLocks(uuids: readonly string[], what: string): Promise
   return locks;
 }
 
+/** Gives these locks back; resolves when all of them are free. */
 export const releaseAll = async (locks: readonly GpuLock[]): Promise<void> => {
   await Promise.all(locks.map((lock) => lock.release()));
 };

@@ -317,6 +317,26 @@ it("quarantines what is not healthy, remembers it, and clears it when it is well
   expect(await new Quarantine(folder).list()).toEqual([]);
 });
 
+it("keeps in quarantine what is not seen any more, with its reason, and clears it once it is seen well", async () => {
+  const [first, ...others] = gpus;
+  if (first === undefined) throw new Error("no GPU");
+  const addressed = { ...first, pciBus: "00000000:2A:00.0" };
+  const line = "Unable to determine the device handle for GPU 0000:2A:00.0: Unknown Error\n";
+  await fake.answer({ gpus: [{ ...addressed, eccUncorrected: 2 }, ...others] });
+  await newPool().look();
+  await fake.answer({ gpus: others, before: line });
+  await newPool().look();
+  await fake.answer({ gpus: others });
+  expect((await newPool().look()).quarantined.map(({ uuid: which, code }) => [which, code])).toEqual([
+    ["pci:0000:2A:00.0", "unreadable"],
+    [uuid(0), "ecc-uncorrected"],
+  ]);
+  expect(events.map(({ type }) => type)).toEqual(["quarantined", "quarantined"]);
+  await fake.answer({ gpus: [addressed, ...others] });
+  expect((await newPool().look()).free).toHaveLength(4);
+  expect(events.slice(2).map(({ type }) => type)).toEqual(["cleared", "cleared"]);
+});
+
 it("does not take a grading's own processes for foreign ones", async () => {
   const pool = newPool();
   const grant = await pool.acquire(2);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { InfraDevError } from "@/lib/contract/errors";
 import { environment } from "../environment";
-import type { GpuInventory } from "./discover";
+import type { Gpu, GpuInventory } from "./discover";
 import { faultsOf, unreadableKey } from "./health";
 
 const entrySchema = z.object({
@@ -21,8 +21,8 @@ export type QuarantineEvent = { type: "quarantined" | "cleared"; entry: Quaranti
 
 /**
  * GPUs that are not given to jobs, in a file of the host: a runner that starts again, or another clone's, knows of
- * them. An entry goes when its GPU is healthy again. A file that cannot be read counts as empty: the next look finds
- * what is wrong anew.
+ * them. An entry goes when its GPU is seen and healthy; one that is not seen keeps its entry. A file that cannot be read
+ * counts as empty: the next look finds what is wrong anew.
  */
 export class Quarantine {
   private readonly path: string;
@@ -62,6 +62,10 @@ export class Quarantine {
       }
       const [fault] = faultsOf(gpu);
       if (fault !== undefined) now.push({ uuid: gpu.uuid, ...fault, since });
+    }
+    for (const earlier of before) {
+      const noted = now.some(({ uuid }) => uuid === earlier.uuid);
+      if (!noted && !inventory.gpus.some((gpu) => isOf(earlier, gpu))) now.push(earlier);
     }
     return await this.record(before, now);
   }
@@ -118,6 +122,12 @@ export class Quarantine {
       throw error;
     }
   }
+}
+
+/** Whether an entry is of this GPU. A PCI address has a domain of four digits in one place and of eight in another. */
+function isOf({ uuid }: QuarantineEntry, gpu: Gpu): boolean {
+  const key = unreadableKey(gpu.pciBus).toLowerCase();
+  return uuid === gpu.uuid || key.endsWith(uuid.toLowerCase().replace(/^pci:/, ""));
 }
 
 /** A change of the quarantine as one line. */

@@ -44,7 +44,7 @@ export type RunInput = {
   meters: Meters;
   /** What is measured and decided after the launches for verdicts. */
   limits: OutsideLimits;
-  /** For the gate's mutants: ends as soon as every official test was run and a required probe failed. */
+  /** For the gate's mutants: ends as soon as every official test is decided and a required probe rejects the patch. */
   stopWhenRejected?: boolean | undefined;
   host: HostWatch;
   /** A checkout of base or gold with the same tests, made when it is first asked for. */
@@ -183,13 +183,18 @@ class Run {
     this.record.guard.findings.push({ code: "launch.bound", message });
   }
 
-  /** Whether every official test has an outcome and a required probe that was launched did not pass. */
+  /**
+   * Whether a required probe that was launched did not pass, and the rest could not make another ending of it: every
+   * official test is decided, and no failure looks like a fault of the host, which only gold's control tells.
+   */
   isRejected(): boolean {
     const gpus = this.input.gpus?.uuids.length ?? 0;
     const tests = launchedTests(this.input.task.manifest.tests, gpus);
     const { outcomes } = this.record;
+    const isDecided = ({ id }: ManifestTest): boolean => outcomes.has(id) && !this.input.limits.has(id);
     return (
-      tests.every((test) => test.kind !== "official" || outcomes.has(test.id)) &&
+      tests.every((test) => test.kind !== "official" || isDecided(test)) &&
+      suspectsOf(tests, outcomes).length === 0 &&
       tests.some((test) => {
         const ranks = outcomes.get(test.id);
         return test.kind === "probe" && test.required && ranks !== undefined && !hasPassed(test, ranks);

@@ -6,11 +6,12 @@ import { launcherFolder } from "../executors/python-folder";
 import { launchEnv } from "../grading/launch-plan";
 import type { PythonRuntime } from "../grading/python-runtime";
 import type { Workspace } from "../grading/workspace";
-import { capture } from "../processes/capture";
+import { captureTree } from "../processes/capture-tree";
 
 /**
  * Launches as somebody would start them by hand in a checkout that is ready, outside of any sandbox: the same ids and
- * variables, as many `python -m pytest` as ranks, or torchrun in front of them. Throws where a rank fails.
+ * variables, as many `python -m pytest` as ranks, or torchrun in front of them. Throws where a rank fails, and what
+ * `signal` says where it aborts; no process of them is left then.
  */
 export async function runByHand(
   launches: readonly Launch[],
@@ -29,6 +30,9 @@ export async function runByHand(
     else await startRanks(launch, options);
   }
 }
+
+/** The longest that the ranks of one launch may take. */
+const timeoutMs = 300_000;
 
 type Options = Parameters<typeof runByHand>[1];
 
@@ -55,14 +59,14 @@ const environmentOf = ({ workspace, gpuUuids, python }: Options): Record<string,
 });
 
 async function startTorchrun(launch: Launch, options: Options): Promise<void> {
-  const { code, stdout, stderr } = await capture(
+  const { code, stdout, stderr } = await captureTree(
     options.python.executable,
     [
       ...["-B", "-s", "-m", "torch.distributed.run", `--nproc-per-node=${launch.nproc}`],
       ...["--master-addr=127.0.0.1", `--master-port=${await freePort()}`, "-m"],
       ...pytestArguments(launch, options),
     ],
-    { cwd: options.workspace.repository, timeoutMs: 300_000, env: environmentOf(options) },
+    { cwd: options.workspace.repository, timeoutMs, signal: options.signal, env: environmentOf(options) },
   );
   if (code !== 0) throw new Error(`torchrun by hand, ${launch.group}: code ${code}\n${(stdout + stderr).slice(-3000)}`);
 }
@@ -70,9 +74,10 @@ async function startTorchrun(launch: Launch, options: Options): Promise<void> {
 async function startRanks(launch: Launch, options: Options): Promise<void> {
   const port = await freePort();
   const ranks = Array.from({ length: launch.nproc }, (_, rank) =>
-    capture(options.python.executable, ["-B", "-s", "-m", ...pytestArguments(launch, options)], {
+    captureTree(options.python.executable, ["-B", "-s", "-m", ...pytestArguments(launch, options)], {
       cwd: options.workspace.repository,
-      timeoutMs: 300_000,
+      timeoutMs,
+      signal: options.signal,
       env: {
         ...environmentOf(options),
         RANK: String(rank),
@@ -84,7 +89,9 @@ async function startRanks(launch: Launch, options: Options): Promise<void> {
       },
     }),
   );
-  for (const [rank, { code, stdout }] of (await Promise.all(ranks)).entries()) {
+  for (const [rank, ended] of (await Promise.allSettled(ranks)).entries()) {
+    if (ended.status === "rejected") throw ended.reason;
+    const { code, stdout } = ended.value;
     if (code !== 0)
       throw new Error(`by hand, rank ${rank} of ${launch.group} ended with ${code}: ${stdout.slice(-2000)}`);
   }

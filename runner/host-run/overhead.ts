@@ -8,6 +8,7 @@ import type { RunnerExecutor } from "../grade-to-bundle";
 import { gradeTask } from "../grading/grade";
 import type { PythonRuntime } from "../grading/python-runtime";
 import { prepareWorkspace } from "../grading/workspace";
+import { processOwner } from "../processes/owner";
 import type { LoadedTask } from "../suites/load";
 import { readReferencePatch, referenceCandidate } from "../suites/reference";
 import { runnerVersion } from "../version";
@@ -38,7 +39,7 @@ export type OverheadOptions = {
  * hand and are left out of both.
  */
 export async function measureOverhead(options: OverheadOptions): Promise<Overhead> {
-  const workDir = await mkdtemp(join(tmpdir(), "infradev-overhead-"));
+  const workDir = await mkdtemp(join(tmpdir(), `infradev-overhead-${processOwner}-`));
   try {
     return await measureIn(workDir, options);
   } finally {

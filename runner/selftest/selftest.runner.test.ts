@@ -59,6 +59,23 @@ describe("the self-test", () => {
     });
   }, 300_000);
 
+  it("ends whole where one of its workers fails: no other one grades on", async () => {
+    const done: number[] = [];
+    const ended = runSelfTest({
+      executor: "process",
+      python: await ensurePython(),
+      signal: new AbortController().signal,
+      only: ["asks-the-network", "exits-zero", "patches-reports"],
+      parallel: 2,
+      onResult: (_, count) => {
+        done.push(count);
+        if (count === 1) throw new Error("the first one failed");
+      },
+    });
+    await expect(ended).rejects.toThrow("the first one failed");
+    expect(done, "the other one has ended, and took no more").toEqual([1, 2]);
+  }, 300_000);
+
   it("counts one gained test as a pass, resolved or not", () => {
     expect(verdictOf(resultWith("completed", "passed"))).toBe("passed");
     expect(verdictOf(resultWith("completed", "failed"))).toBe("prevented");

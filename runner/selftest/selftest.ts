@@ -212,7 +212,16 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
         options.onResult?.(result, done, chosen.length);
       }
     };
-    await Promise.all(Array.from({ length: options.parallel ?? Math.min(4, availableParallelism()) }, worker));
+    const parallel = options.parallel ?? Math.min(4, availableParallelism());
+    const workers = Array.from({ length: parallel }, () =>
+      worker().catch((error: unknown) => {
+        queue.length = 0;
+        throw error;
+      }),
+    );
+    // All of them: whoever asked takes the folder and the GPU back as soon as this throws.
+    const failed = (await Promise.allSettled(workers)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
     options.signal.throwIfAborted();
     return { controlResolved, results };
   } finally {

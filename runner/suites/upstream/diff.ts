@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { environment } from "../../environment";
 import { capture } from "../../processes/capture";
+import { processOwner } from "../../processes/owner";
 import { upstreamProblem } from "./problems";
 
 /** A file or link with its content; modes as git has them: 100644, 100755, 120000. */
@@ -34,7 +35,7 @@ const settings = ["diff.algorithm=myers", "diff.indentHeuristic=true", "core.quo
  * Throws `upstream.binary` where a binary file differs, since a patch of a task is text.
  */
 export async function diffOf(before: Files, after: Files, where: string): Promise<string> {
-  const work = await mkdtemp(join(tmpdir(), "infradev-diff-"));
+  const work = await mkdtemp(join(tmpdir(), `infradev-diff-${processOwner}-`));
   try {
     await mkdir(join(work, "a"));
     await mkdir(join(work, "b"));
