@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { syntheticTrajectory } from "@/lib/trajectory/testing";
 import { patchBytes, patchOf } from "./selftest/exploit";
 import { exploits } from "./selftest/exploits/all";
 import { answerPath, honestAnswer, writeTinyTask } from "./selftest/tiny-task";
@@ -74,6 +75,12 @@ describe("the program as one file", () => {
     ["a task that is not there", ["grade", "./nothing", "--patch", "good.patch"], "usage.task-missing"],
     ["no patch", ["grade", "work/selftest"], "usage.patch"],
     ["a patch file that is not there", ["grade", "work/selftest", "--patch", "gone.patch"], "environment.missing"],
+    ["a patch without an end", ["grade", "work/selftest", "--patch", "/dev/zero"], "usage.patch"],
+    [
+      "a key below a file",
+      ["grade", "work/selftest", "--patch", "good.patch", "--key", "good.patch/k.pem"],
+      "environment.not-a-folder",
+    ],
     ["a server without HTTPS", ["attach", "--server", "http://example.org", "--token", "x"], "usage.server-url"],
     [
       "a candidate that is no JSON",
@@ -116,6 +123,23 @@ describe("the program as one file", () => {
     const alive = new Set(processes().map(([pid]) => pid));
     expect(launched.filter((pid) => alive.has(pid))).toEqual([]);
     expect(await readdir(join(dir, "tmp"))).toEqual([]);
+  });
+
+  it("cleans up, and says nothing, where the reader of its output goes away: exit 141", async () => {
+    await writeFile(join(dir, "run.json"), JSON.stringify(syntheticTrajectory({})));
+    const hang = ["--patch", "hang.patch", "--executor", "process", "--trajectory", "run.json", "--out", "unread"];
+    const { child, ended } = start("grade", taskDir, ...hang);
+    child.stdout?.destroy();
+    const { code, stderr } = await ended;
+    expect(code).toBe(141);
+    expect(stderr).not.toMatch(/EPIPE|defect/);
+    expect(await readdir(join(dir, "tmp"))).toEqual([]);
+  });
+
+  it("keeps its exit code where it was through before the reader went away", async () => {
+    const { child, ended } = start("--help");
+    child.stdout?.destroy();
+    expect(await ended).toEqual({ code: 0, stdout: "", stderr: "" });
   });
 
   it("says what this host can run", async () => {

@@ -24,7 +24,8 @@ Exit codes:
   1    the command ran, and what it checked does not hold (unresolved task, refused bundle, failed lint)
   2    wrong use, a malformed file, or an environment that cannot do it
   3    what was made holds, and something is left to make (host-run): the same command again goes on
-  130  ended by Ctrl-C or SIGTERM, after cleaning up`,
+  130  ended by Ctrl-C or SIGTERM, after cleaning up
+  141  ended since nobody reads its output any more, after cleaning up`,
   )
   .exitOverride();
 

@@ -1,14 +1,61 @@
-import { access, writeFile } from "node:fs/promises";
-import type { Signer } from "@/lib/evidence/keys";
-import { loadOrCreateKey, publicKeyPem } from "@/lib/evidence/node/key-file";
+import { readFile, rename } from "node:fs/promises";
+import { InfraDevError } from "@/lib/contract/errors";
+import { keyidOf, type Signer } from "@/lib/evidence/keys";
+import {
+  loadOrCreateKey,
+  loadPrivateKey,
+  parsePublicKeyPem,
+  publicKeyPem,
+  writeNewFile,
+} from "@/lib/evidence/node/key-file";
 
 /** Where the public half of a key file stands: `key.pem` -> `key.pub.pem`. */
 export const publicKeyPath = (keyPath: string): string => keyPath.replace(/(\.pem)?$/, ".pub.pem");
 
-/** The key in this file, made where there is none; its public half is written beside it, for `verify --keys`. */
+/** Id of the public key in this file, `none` where the file holds no key; null where there is no file. */
+async function findPublicKeyid(path: string): Promise<string | null> {
+  try {
+    return await keyidOf(parsePublicKeyPem(await readFile(path, "utf8")));
+  } catch (error) {
+    if (error instanceof InfraDevError) return "none";
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return null;
+  }
+}
+
+/**
+ * The key in this file, made where there is none; its public half is written beside it, for `verify --keys`. Throws
+ * `key.other-public` where that of another key stands there.
+ */
 export async function loadSigningKey(keyPath: string): Promise<Signer> {
   const signer = await loadOrCreateKey(keyPath);
   const publicPath = publicKeyPath(keyPath);
-  await access(publicPath).catch(() => writeFile(publicPath, publicKeyPem(signer.spki), { mode: 0o644 }));
-  return signer;
+  let found = await findPublicKeyid(publicPath);
+  // A key that attach put aside, since the server knew it already, takes its public half along.
+  const aside = `${keyPath}.${found?.slice(0, 12)}`;
+  if (found !== null && found !== signer.keyid && (await isKey(aside, found))) {
+    await rename(publicPath, publicKeyPath(aside));
+    found = null;
+  }
+  // Several may start at once: what another one wrote meanwhile is looked at, too.
+  if (found === null && !(await writeNewFile(publicPath, publicKeyPem(signer.spki), 0o644))) {
+    found = await findPublicKeyid(publicPath);
+  }
+  if (found === null || found === signer.keyid) return signer;
+  throw new InfraDevError("conflict", {
+    code: "key.other-public",
+    message:
+      found === "none"
+        ? `no public key stands beside the key ${signer.keyid}`
+        : `the public half of the key ${found} stands beside the key ${signer.keyid}`,
+    where: publicPath,
+    rule: `it is what verify --keys takes for what ${keyPath} signs, and is not replaced`,
+    remedy: `move ${publicPath} away (it is then written for the key that is there), or put the key that it belongs to back to ${keyPath}`,
+  });
 }
+
+const isKey = (path: string, keyid: string): Promise<boolean> =>
+  loadPrivateKey(path).then(
+    (signer) => signer.keyid === keyid,
+    () => false,
+  );

@@ -17,6 +17,7 @@ import { type LoadedTask, loadSuite } from "../suites/load";
 import type { Mirrors } from "../suites/upstream/mirrors";
 import { provideSources } from "../suites/upstream/sources";
 import { exitCodes, formatElapsed, formatTable } from "../terminal/output";
+import { atServer } from "../terminal/unreachable";
 import { defaultDataDir } from "./doctor";
 import { executorOption } from "./grade";
 import { locateSuite } from "./locate";
@@ -86,7 +87,7 @@ export function registerAttach(program: Command): void {
             token: options.token ?? null,
             name: options.name,
             host: await collectHostFacts(python),
-          });
+          }).catch(atServer(server));
           output.line(
             `attached to ${server.origin} as '${registration.name}' (key ${registration.keyid.slice(0, 16)}…), ` +
               `${tasks.size} tasks, executor ${options.executor}`,
@@ -155,7 +156,7 @@ export function registerAttach(program: Command): void {
                 sandboxed: options.executor !== "process",
               }),
             },
-          );
+          ).catch(atServer(server));
           if (ends.length > 0) {
             const rows = ends.map((end) => [end.task, end.status, end.verdict, end.bundleSha256?.slice(0, 16) ?? null]);
             output.line(formatTable(["task", "status", "verdict", "bundle"], rows));

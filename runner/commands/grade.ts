@@ -1,17 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Candidate, candidateSchema } from "@/lib/contract/bundle";
 import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
 import type { Result } from "@/lib/contract/result";
+import { readGivenFile } from "../given-file";
 import { acquireForTask, type GpuChoice } from "../gpus/for-task";
 import { GpuPool } from "../gpus/pool";
 import { describeQuarantine } from "../gpus/quarantine";
 import { describeProgress, gradeToBundle, type RunnerExecutor, runnerExecutors } from "../grade-to-bundle";
 import { startGuardian } from "../grading/guardian";
 import { ensurePython } from "../grading/python-runtime";
+import { maxPatchBytes } from "../grading/refusals";
 import { processOwner } from "../processes/owner";
 import { loadSigningKey, publicKeyPath } from "../signing-key";
 import { type LoadedTask, loadTask } from "../suites/load";
@@ -52,6 +54,9 @@ const gpuChoice = (text: string): GpuChoice => {
   throw new InvalidArgumentError("expected a whole number from 0 on, or auto");
 };
 
+/** More than anybody tells of a candidate. */
+const maxCandidateBytes = 1024 * 1024;
+
 /** A misspelled field must not turn into a default that is then signed. */
 const givenCandidateSchema = candidateSchema
   .extend({
@@ -61,13 +66,15 @@ const givenCandidateSchema = candidateSchema
   .strict();
 
 /** The candidate that `--candidate` describes (JSON, or @file), what it leaves out filled in. */
-async function parseCandidate(
+export async function parseCandidate(
   text: string | undefined,
   reference: string | undefined,
-  task: LoadedTask,
+  task: Pick<LoadedTask, "prompts">,
+  signal: AbortSignal,
 ): Promise<Candidate> {
-  const source = text?.startsWith("@") ? await readFile(resolve(text.slice(1)), "utf8") : (text ?? "{}");
   const remedy = `give JSON such as '{"model": "...", "agent": "...", "networkPolicy": "none"}', or @file`;
+  const use = { option: "--candidate", code: "usage.candidate", maxBytes: maxCandidateBytes, remedy, signal };
+  const source = text?.startsWith("@") ? (await readGivenFile(text.slice(1), use)).toString() : (text ?? "{}");
   let given: unknown;
   try {
     given = JSON.parse(source);
@@ -84,15 +91,17 @@ async function parseCandidate(
     };
     throw new InfraDevError("invalid", problem);
   }
+  // Nobody was at work on a reference; what else is not told of a model is not stated, whatever patch is graded for it.
+  const { kind = reference === undefined ? "model" : "reference" } = given as { kind?: unknown };
   const defaults = {
-    kind: reference === undefined ? "model" : "reference",
-    model: reference ?? "not stated",
+    kind,
+    model: (kind === "reference" ? reference : undefined) ?? "not stated",
     agent: null,
     agentVersion: null,
     reasoningEffort: null,
     promptCondition: task.prompts.find((prompt) => prompt.default)?.condition ?? "interface",
     skill: null,
-    networkPolicy: reference === undefined ? "not-stated" : "none",
+    networkPolicy: kind === "reference" ? "none" : "not-stated",
     budget: { timeMin: null, costUsd: null, tokensM: null, steps: null },
   };
   const filled: Record<string, unknown> = { promptDigest: null, ...defaults, ...given };
@@ -169,8 +178,14 @@ export function registerGrade(program: Command): void {
         const patch =
           options.patch === undefined
             ? await readReferencePatch(task, options.reference ?? "")
-            : await readFile(resolve(options.patch));
-        const candidate = await parseCandidate(options.candidate, options.reference, task);
+            : await readGivenFile(options.patch, {
+                option: "--patch",
+                code: "usage.patch",
+                maxBytes: maxPatchBytes,
+                remedy: "name the file that git diff was written to",
+                signal,
+              });
+        const candidate = await parseCandidate(options.candidate, options.reference, task, signal);
         const trajectory = options.trajectory === undefined ? null : resolve(options.trajectory);
         if (trajectory !== null) {
           const { agent, agentSteps, toolCalls, startedAt } = await checkTrajectory(trajectory);

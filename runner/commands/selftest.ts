@@ -10,9 +10,20 @@ import { executorOption } from "./grade";
 import { runCommand } from "./run-command";
 
 const widest = 76;
+const shown = 5;
+
+/** Pairs of neighbouring letters that two names share, of all that they have: 1 for the same name, 0 for none. */
+function likeness(a: string, b: string): number {
+  const pairs = (name: string) => new Set(Array.from(name, (_, at) => `-${name}`.slice(at, at + 2)));
+  const [ours, theirs] = [pairs(a), pairs(b)];
+  return [...ours].filter((pair) => theirs.has(pair)).length / new Set([...ours, ...theirs]).size;
+}
+
 const named = (value: string, earlier: string[] | undefined): string[] => {
-  if (exploits.some((exploit) => exploit.name === value)) return [...(earlier ?? []), value];
-  throw new InvalidArgumentError(`one of: ${exploits.map((exploit) => exploit.name).join(", ")}`);
+  const names = exploits.map((exploit) => exploit.name);
+  if (names.includes(value)) return [...(earlier ?? []), value];
+  const nearest = names.sort((a, b) => likeness(b, value) - likeness(a, value)).slice(0, shown);
+  throw new InvalidArgumentError(`no exploit has this name; the nearest of ${names.length}: ${nearest.join(", ")}.`);
 };
 
 /** `runner selftest`: exit 0 where every exploit is caught and the honest control resolves, 1 where not. */

@@ -1,4 +1,4 @@
-import { rename, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { InfraDevError } from "@/lib/contract/errors";
@@ -33,8 +33,12 @@ export function registerSuite(program: Command): void {
         const text = `${JSON.stringify(packed, null, 1)}\n`;
         const out = resolve(options.out);
         const temporary = `${out}.${process.pid}.tmp`;
-        await writeFile(temporary, text);
-        await rename(temporary, out);
+        try {
+          await writeFile(temporary, text);
+          await rename(temporary, out);
+        } finally {
+          await rm(temporary, { force: true });
+        }
         const facts = {
           out,
           bytes: Buffer.byteLength(text),

@@ -11,6 +11,7 @@ import { parseServerUrl, ServerApi } from "../attach/server-api";
 import { uploadFile } from "../attach/upload";
 import { requireFile } from "../input-file";
 import { exitCodes, formatBytes } from "../terminal/output";
+import { atServer, isRefusedPort } from "../terminal/unreachable";
 import { defaultDataDir } from "./doctor";
 import { runCommand } from "./run-command";
 
@@ -40,16 +41,16 @@ export function registerUpload(program: Command): void {
         };
         const { size } = await requireFile(path, form);
         if (size === 0) throw new InfraDevError("invalid", { ...form, message: "the file is empty", where: path });
-        const { sha256, size: bytes } = await digestFile(path);
-        if (bytes > bundleLimits.packedBytes) {
+        if (size > bundleLimits.packedBytes) {
           throw new InfraDevError("too-large", {
             code: "archive.packed-size",
-            message: `the bundle has ${formatBytes(bytes)}`,
+            message: `the bundle has ${formatBytes(size)}`,
             where: path,
             rule: `a bundle has at most ${formatBytes(bundleLimits.packedBytes)}`,
             remedy: "grade again with shorter output",
           });
         }
+        const { sha256, size: bytes } = await digestFile(path);
         const signature = toBase64(await signer.sign(utf8(uploadAnnouncementText({ sha256, bytes }))));
         // A server that never answered is likelier misspelt than restarting.
         let giveUpAt = Date.now() + firstContactMs;
@@ -67,7 +68,9 @@ export function registerUpload(program: Command): void {
           await uploadFile(
             api,
             async () => {
-              const answer = await api.announceSelfMade({ sha256, bytes, keyid: signer.keyid, signature });
+              const answer = await api
+                .announceSelfMade({ sha256, bytes, keyid: signer.keyid, signature })
+                .catch(atServer(api.server));
               id = answer.id;
               giveUpAt = Date.now() + interruptionMs;
               return { ...answer, resource: `/api/v1/uploads/${encodeURIComponent(answer.id)}` };
@@ -85,7 +88,9 @@ export function registerUpload(program: Command): void {
           output.result(answer);
           return exitCodes.ok;
         } catch (error) {
-          if (!(error instanceof InfraDevError) || error instanceof TransientError) throw error;
+          if (!(error instanceof InfraDevError) || error instanceof TransientError || isRefusedPort(error)) {
+            return atServer(api.server)(error);
+          }
           output.line(error.describe());
           output.result({ error: error.problem });
           return exitCodes.failed;

@@ -146,7 +146,16 @@ describe("runner verify", () => {
       "usage.receipt-form",
     ],
     ["keys that are not there", () => [bundle.path, "--keys", join(work, "none")], "environment.missing"],
-    ["a server that does not answer", () => [bundle.path, "--server", "http://127.0.0.1:9"], "environment.unreachable"],
+    ["a folder for a bundle", () => [work, "--keys", files.keys], "usage.bundle-missing"],
+    ["a device for a bundle", () => ["/dev/zero", "--keys", files.keys], "usage.bundle-missing"],
+    ["keys without an end", () => [bundle.path, "--keys", "/dev/zero"], "usage.keys-form"],
+    [
+      "a receipt without an end",
+      () => [bundle.path, "--keys", files.keys, "--receipt", "/dev/zero"],
+      "usage.receipt-form",
+    ],
+    ["a server that does not answer", () => [bundle.path, "--server", "http://127.0.0.1:8"], "environment.unreachable"],
+    ["a port that fetch refuses", () => [bundle.path, "--server", "http://127.0.0.1:9"], "usage.server-port"],
     ["an address that is none", () => [bundle.path, "--server", "ftp://x"], "usage.server-url"],
   ])("ends with exit 2 on %s", async (_, args, problem) => {
     const { code, err } = await verify(...args());

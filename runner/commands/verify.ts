@@ -1,8 +1,12 @@
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type DsseEnvelope, dsseEnvelopeSchema, type PublishedKey, publishedKeysSchema } from "@/lib/contract/bundle";
+import {
+  bundleLimits,
+  type DsseEnvelope,
+  dsseEnvelopeSchema,
+  type PublishedKey,
+  publishedKeysSchema,
+} from "@/lib/contract/bundle";
 import { InfraDevError, type Problem, problemFromZod } from "@/lib/contract/errors";
 import { type EvidenceResponse, evidenceResponseSchema } from "@/lib/contract/evidence-api";
 import { checkPublishedKeys, keyidOf, publishedKeyOf } from "@/lib/evidence/keys";
@@ -10,16 +14,24 @@ import { parsePublicKeyPem } from "@/lib/evidence/node/key-file";
 import { type VerificationReport, verifyBundle } from "@/lib/evidence/node/verify-bundle";
 import { checkOf } from "@/lib/evidence/verify-evidence";
 import { parseServerUrl } from "../attach/server-api";
+import { readGivenFile } from "../given-file";
+import { requireFile } from "../input-file";
 import { exitCodes, formatBytes, type Output } from "../terminal/output";
+import { atServer, isRefusedPort } from "../terminal/unreachable";
 import { runCommand } from "./run-command";
 
 type VerifyCommandOptions = { keys?: string; server?: string; receipt?: string; json?: boolean };
 
 const answerLimitMs = 30_000;
+const { documentBytes: maxBytes } = bundleLimits;
+const keysRemedy = "save the server's list once and pin it: curl -o keys.json <server>/.well-known/infradev-keys.json";
+const receiptRemedy = "give the file <grading-id>.receipt.intoto.jsonl as the server wrote it";
 
 /** Keys from a file: the list that servers publish, or one public key in PEM. */
-async function readKeys(path: string): Promise<PublishedKey[]> {
-  const text = await readFile(path, "utf8");
+async function readKeys(name: string, signal: AbortSignal): Promise<PublishedKey[]> {
+  const path = resolve(name);
+  const use = { option: "--keys", code: "usage.keys-form", maxBytes, remedy: keysRemedy, signal };
+  const text = (await readGivenFile(name, use)).toString();
   if (text.startsWith("-----BEGIN PUBLIC KEY-----")) {
     const spki = parsePublicKeyPem(text);
     const validFrom = new Date(0).toISOString();
@@ -40,7 +52,7 @@ async function parseKeys(text: string, where: string): Promise<PublishedKey[]> {
         message: "the keys are neither a published list nor a public key in PEM",
         where,
         rule: "keys come as /.well-known/infradev-keys.json publishes them, or as -----BEGIN PUBLIC KEY-----",
-        remedy: "save the server's list once and pin it: curl -o keys.json <server>/.well-known/infradev-keys.json",
+        remedy: keysRemedy,
       },
       { cause },
     );
@@ -56,8 +68,9 @@ async function parseKeys(text: string, where: string): Promise<PublishedKey[]> {
   return parsed.data.keys;
 }
 
-async function readReceipt(path: string): Promise<DsseEnvelope> {
-  const text = await readFile(path, "utf8");
+async function readReceipt(name: string, signal: AbortSignal): Promise<DsseEnvelope> {
+  const use = { option: "--receipt", code: "usage.receipt-form", maxBytes, remedy: receiptRemedy, signal };
+  const text = (await readGivenFile(name, use)).toString();
   let raw: unknown = null;
   try {
     raw = JSON.parse(text);
@@ -71,8 +84,8 @@ async function readReceipt(path: string): Promise<DsseEnvelope> {
     problemFromZod(parsed.error, {
       code: "usage.receipt-form",
       what: "the receipt is no signed envelope",
-      where: path,
-      remedy: "give the file <grading-id>.receipt.intoto.jsonl as the server wrote it",
+      where: resolve(name),
+      remedy: receiptRemedy,
     }),
   );
 }
@@ -83,6 +96,7 @@ async function fetchFrom(server: URL, path: string, signal: AbortSignal): Promis
     return await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(answerLimitMs)]) });
   } catch (cause) {
     if (signal.aborted) throw cause;
+    if (isRefusedPort(cause)) return atServer(server)(cause);
     throw new InfraDevError(
       "unavailable",
       {
@@ -153,17 +167,14 @@ async function verify(
       rule: "a signature means something only against known keys",
       remedy: "pin them with --keys FILE, or take the server's with --server URL",
     });
-  if (!existsSync(bundle))
-    throw new InfraDevError("not-found", {
-      code: "usage.bundle-missing",
-      message: "there is no such file",
-      where: bundle,
-      rule: "name the bundle's archive, <grading-id>.infradev.tar.gz",
-      remedy: "check the path",
-    });
-  const pinned = options.keys === undefined ? null : await readKeys(resolve(options.keys));
+  await requireFile(bundle, {
+    code: "usage.bundle-missing",
+    rule: "name the bundle's archive, <grading-id>.infradev.tar.gz",
+    remedy: "check the path",
+  });
+  const pinned = options.keys === undefined ? null : await readKeys(options.keys, signal);
   const keys = pinned ?? (server ? await fetchKeys(server, signal) : []);
-  const given = options.receipt === undefined ? null : await readReceipt(resolve(options.receipt));
+  const given = options.receipt === undefined ? null : await readReceipt(options.receipt, signal);
   output.status(`reading ${bundle}`);
   const report = await verifyBundle(bundle, { keys, receipt: given });
   const keysFrom = pinned

@@ -2,7 +2,8 @@ import { posix } from "node:path";
 import type { LoadedTask } from "../suites/load";
 import { type GitDir, gitOrThrow } from "./git";
 
-const maxPatchBytes = 16 * 1024 * 1024;
+/** Bytes of a patch at most; a larger one is refused. */
+export const maxPatchBytes = 16 * 1024 * 1024;
 const maxChanges = 10_000;
 const maxPathBytes = 1_000;
 const maxNameBytes = 200;

@@ -12,10 +12,11 @@ import { holdReport } from "../suites/signed-report";
 import { exploitsOf, gateItems, type Validation } from "../suites/validate";
 import { runnerVersion } from "../version";
 import { outdatedRows, runCollectives } from "./collectives";
+import { failedSteps } from "./failed-steps";
 import { inWords, isNothing, type Leftovers, leftoversSince, takeStock, wasLooked, watchGpus } from "./leftovers";
 import { measureOverhead } from "./overhead";
 import { runPacking } from "./packing";
-import { failedSteps, type HostRun, readHostRun, writeHostRun } from "./state";
+import { type HostRun, readHostRun, writeHostRun } from "./state";
 import { rowOf, type TaskRow } from "./table";
 
 /** In the order in which a run makes them. */

@@ -9,7 +9,6 @@ import { decodeUtf8 } from "@/lib/evidence/bytes";
 import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
 import { writeSignedReport } from "../suites/signed-report";
-import { collectivesProblems } from "./collectives";
 
 /** One of the gradings that ask for GPUs from two pools; GPUs by nvidia-smi's index, times since the first one asked. */
 const packedSchema = z.object({
@@ -109,20 +108,6 @@ const hostRunSchema = z.object({
     .default([]),
 });
 export type HostRun = z.infer<typeof hostRunSchema>;
-
-type SeenStep = "selftest" | "collectives" | "packing";
-
-/** The steps that were made and saw something of this host, or of the grader on it, that must not be so. */
-export function failedSteps({ selftest, collectives, packing }: HostRun): Set<SeenStep> {
-  const failed = new Set<SeenStep>();
-  const caught = selftest === null || selftest.results.every(({ verdict }) => verdict !== "passed");
-  if (!caught || selftest?.controlResolved === false) failed.add("selftest");
-  const told = collectives === null || collectives.rows.every(({ holds }) => holds);
-  const measured = collectives === null || collectivesProblems(collectives).length === 0;
-  if (!told || !measured || collectives?.withoutSharedMemory?.holds === false) failed.add("collectives");
-  if (packing !== null && packing.problems.length > 0) failed.add("packing");
-  return failed;
-}
 
 const hostRunPayloadType = "application/vnd.infradev.host-run+json";
 const envelopeSchema = dsseEnvelopeSchema.extend({ payloadType: z.literal(hostRunPayloadType) });

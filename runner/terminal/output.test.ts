@@ -1,3 +1,6 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { InfraDevError } from "@/lib/contract/errors";
 import {
@@ -7,6 +10,7 @@ import {
   formatTable,
   Interrupted,
   type OutputStreams,
+  ReaderGone,
   reportError,
 } from "./output";
 
@@ -87,6 +91,51 @@ describe("an error", () => {
     const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC", path: "/out" });
     expect(reportError(full, true, streams)).toBe(2);
     expect(JSON.parse(written.stdout).error).toMatchObject({ code: "environment.disk-full", where: "/out" });
+  });
+
+  it.each([
+    "ENOENT",
+    "ENOTDIR",
+    "EEXIST",
+    "EISDIR",
+    "ENAMETOOLONG",
+    "ELOOP",
+    "EROFS",
+    "ENOSPC",
+    "EDQUOT",
+    "EACCES",
+    "EPERM",
+    "EMFILE",
+    "ENFILE",
+  ])("of the system's %s says what, where, which rule and the remedy", (code) => {
+    const { written, streams } = fakeStreams(false);
+    const error = Object.assign(new Error(`${code}: raw, open '/x/y'`), { code, syscall: "open", path: "/x/y" });
+    expect(reportError(error, true, streams)).toBe(2);
+    const told = JSON.parse(written.stdout).error;
+    expect(told.code).toMatch(/^environment\./);
+    expect(told).toMatchObject({ where: "/x/y", rule: expect.any(String), remedy: expect.any(String) });
+    expect(told.message).toContain(`(${code}, open)`);
+  });
+
+  it("of a path through a file, and of a file where a folder is to be made, is none of the program's defects", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "infradev-output-"));
+    const file = join(dir, "file");
+    await writeFile(file, "");
+    for (const [path, code] of [
+      [join(file, "sub"), "environment.not-a-folder"],
+      [file, "environment.exists"],
+    ] as const) {
+      const { written, streams } = fakeStreams(false);
+      reportError(await mkdir(path, { recursive: true }).catch((error: unknown) => error), true, streams);
+      expect(JSON.parse(written.stdout).error).toMatchObject({ code, where: path });
+    }
+    await rm(dir, { recursive: true });
+  });
+
+  it("of a reader that went away is none, and exits as SIGPIPE does", () => {
+    const { written, streams } = fakeStreams(false);
+    expect(reportError(new ReaderGone(), true, streams)).toBe(141);
+    expect(written).toEqual({ stdout: "", stderr: "" });
   });
 
   it("of an interruption exits with 130", () => {

@@ -12,6 +12,8 @@ export const exitCodes = {
   incomplete: 3,
   /** Ended by Ctrl-C or SIGTERM after cleaning up. */
   interrupted: 130,
+  /** Ended after cleaning up since the reader of stdout went away, as in `| head`; what SIGPIPE ends others with. */
+  readerGone: 141,
 } as const;
 
 export type Cell = string | number | null;
@@ -121,19 +123,97 @@ export function createOutput(json: boolean, { stdout, stderr, noColor }: OutputS
   };
 }
 
+/** What the system refuses, by its code: the project's code, what is wrong, the rule and the remedy. */
+const systemProblems: Record<string, readonly [code: string, message: string, rule: string, remedy: string]> = {
+  ENOENT: [
+    "environment.missing",
+    "there is no such file or folder",
+    "what is read stands there already",
+    "check the path",
+  ],
+  ENOTDIR: [
+    "environment.not-a-folder",
+    "the path leads through a file",
+    "every part of a path but its last is a folder",
+    "check the path, or name another one",
+  ],
+  EEXIST: [
+    "environment.exists",
+    "something else stands there already",
+    "nothing that stands there is replaced, and a file is no folder",
+    "remove or rename what stands there, or name another path",
+  ],
+  EISDIR: [
+    "environment.not-a-file",
+    "a folder stands there, and a file is needed",
+    "a file is read and written, a folder is not",
+    "name a file",
+  ],
+  ENAMETOOLONG: [
+    "environment.path-too-long",
+    "the path or a name in it is too long",
+    "the file system bounds names (mostly to 255 bytes) and paths (to 4096)",
+    "name a shorter path",
+  ],
+  ELOOP: [
+    "environment.link-loop",
+    "links lead in a circle, or too many follow each other",
+    "a link leads to a file or folder in the end",
+    "name what the links should lead to, or mend them",
+  ],
+  EROFS: [
+    "environment.read-only",
+    "the file system is mounted read-only",
+    "results and state go where this user may write",
+    "name a folder that can be written",
+  ],
+  ENOSPC: [
+    "environment.disk-full",
+    "there is no space left",
+    "what is written is written whole",
+    "free disk space, or name another folder",
+  ],
+  EDQUOT: [
+    "environment.disk-full",
+    "this user's quota of space is used up",
+    "what is written is written whole",
+    "free space, or name another folder",
+  ],
+  EACCES: [
+    "environment.permission",
+    "this user may not do that",
+    "the runner works with the rights of the user who starts it",
+    "check the permissions of the path named and of the folders above it",
+  ],
+  EPERM: [
+    "environment.permission",
+    "the system does not allow that",
+    "the runner works with the rights of the user who starts it",
+    "check owner and attributes of the path named, and whether its file system allows it",
+  ],
+  EMFILE: [
+    "environment.open-files",
+    "this process has as many files open as it may",
+    "the system bounds the files that a process has open",
+    "raise the limit (ulimit -n 4096), or do less at a time",
+  ],
+  ENFILE: [
+    "environment.open-files",
+    "this machine has as many files open as it may",
+    "the system bounds the files that are open (fs.file-max)",
+    "end what holds many files open, or raise the limit",
+  ],
+};
+
 const problemOf = (error: unknown): Problem => {
   if (error instanceof InfraDevError) return error.problem;
-  const { code, path, message } = error as NodeJS.ErrnoException;
-  const system: Record<string, { code: string; remedy: string }> = {
-    ENOSPC: { code: "environment.disk-full", remedy: "free disk space, or name another folder" },
-    EROFS: { code: "environment.read-only", remedy: "name a folder that can be written" },
-    EACCES: { code: "environment.permission", remedy: "check the permissions of the path named" },
-    ENOENT: { code: "environment.missing", remedy: "check the path" },
-    EISDIR: { code: "environment.not-a-file", remedy: "name a file" },
-  };
-  const known = code === undefined ? undefined : system[code];
+  const { code = "", syscall, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
+  const known = systemProblems[code];
   if (known) {
-    return { code: known.code, message, ...(path === undefined ? {} : { where: path }), remedy: known.remedy };
+    const [ours, message, rule, remedy] = known;
+    const told = `${message} (${syscall === undefined ? code : `${code}, ${syscall}`})`;
+    const where = dest ?? path;
+    return { code: ours, message: told, ...(where === undefined ? {} : { where }), rule, remedy };
   }
   return { code: "internal.defect", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 };
@@ -144,6 +224,7 @@ export function reportError(error: unknown, json: boolean, { stdout, stderr }: O
     stderr.write("interrupted; everything that was started has ended\n");
     return exitCodes.interrupted;
   }
+  if (error instanceof ReaderGone) return exitCodes.readerGone;
   const problem = problemOf(error);
   if (json) stdout.write(`${JSON.stringify({ error: problem }, null, 2)}\n`);
   else stderr.write(`${printable(new InfraDevError("invalid", problem).describe())}\n`);
@@ -153,6 +234,11 @@ export function reportError(error: unknown, json: boolean, { stdout, stderr }: O
 /** The command was ended by a signal. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
+}
+
+/** Nobody reads the command's stdout any more. */
+export class ReaderGone extends Error {
+  override readonly name = "ReaderGone";
 }
 
 /** Milliseconds for people: `0.4 s`, `12.3 s`, `2 min 05 s`. */

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { toHex, utf8 } from "../bytes";
 import { verifySignature } from "../keys";
 import { createKeyFile, loadOrCreateKey, loadPrivateKey, parsePublicKeyPem, publicKeyPem } from "./key-file";
@@ -34,6 +34,21 @@ describe("key files", () => {
     expect(await readFile(path)).toEqual(before);
   });
 
+  it("are one for all that start at once, and nothing else is left", async () => {
+    const signers = await Promise.all(Array.from({ length: 12 }, () => loadOrCreateKey(path)));
+    expect(new Set(signers.map(({ keyid }) => keyid)).size).toBe(1);
+    expect(await readdir(join(work, "keys"))).toEqual(["key.pem"]);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  it("are whole or absent: a writing that ends halfway leaves none", async () => {
+    const file = await open(join(work, "probe"), "w");
+    vi.spyOn(Object.getPrototypeOf(file), "writeFile").mockRejectedValueOnce(new Error("ended"));
+    await file.close();
+    await expect(loadOrCreateKey(path)).rejects.toThrow("ended");
+    expect(await readdir(join(work, "keys"))).toEqual([]);
+  });
+
   it("are refused where others may read them", async () => {
     await createKeyFile(path);
     await chmod(path, 0o640);
@@ -58,6 +73,8 @@ describe("key files", () => {
     await writeFile(path, "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n");
     await expect(loadPrivateKey(path)).rejects.toThrow("no unencrypted PKCS#8");
     await expect(loadPrivateKey(work)).rejects.toThrow("this is no file");
+    await truncate(path, 2 ** 40);
+    await expect(loadPrivateKey(path)).rejects.toThrow("too large for a key");
   });
 
   it("are openssl's: each side reads and verifies the other's", async () => {

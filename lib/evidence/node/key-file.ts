@@ -1,4 +1,5 @@
-import { mkdir, open, readFile, stat } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { link, mkdir, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { InfraDevError } from "../../contract/errors";
 import { fromBase64, toBase64 } from "../bytes";
@@ -6,6 +7,7 @@ import type { Signer } from "../keys";
 import { generateKeyPair, rawPublicKey, signerFromPkcs8 } from "../keys";
 
 const pemLine = 64;
+const maxKeyBytes = 64 * 1024;
 
 function toPem(label: string, der: Uint8Array): string {
   const lines = toBase64(der).match(new RegExp(`.{1,${pemLine}}`, "g")) ?? [];
@@ -34,34 +36,42 @@ export function parsePublicKeyPem(text: string): Uint8Array {
 /** A public key as PEM, for openssl. */
 export const publicKeyPem = (spki: Uint8Array): string => toPem("PUBLIC KEY", spki);
 
+/**
+ * Writes a file that appears whole or not at all, and never in place of another: gives whether it did, false where one
+ * stands there. A writer that is killed leaves a file of another name.
+ */
+export async function writeNewFile(path: string, text: string, mode: number): Promise<boolean> {
+  const partial = `${path}.${randomUUID()}.partial`;
+  try {
+    const file = await open(partial, "wx", mode);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await link(partial, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return false;
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
 /** Makes a key and writes it as PKCS#8 PEM, mode 0600. Refuses to replace a file: `key.exists`. */
 export async function createKeyFile(path: string): Promise<Signer> {
   const { signer, pkcs8 } = await generateKeyPair();
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  let file: Awaited<ReturnType<typeof open>>;
-  try {
-    file = await open(path, "wx", 0o600);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
-    throw new InfraDevError(
-      "conflict",
-      {
-        code: "key.exists",
-        message: "a file stands where the new key would be written",
-        where: path,
-        rule: "a key is never replaced in place",
-        remedy: "use the key that is there, or name another file",
-      },
-      { cause },
-    );
-  }
-  try {
-    await file.writeFile(toPem("PRIVATE KEY", pkcs8));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  return signer;
+  if (await writeNewFile(path, toPem("PRIVATE KEY", pkcs8), 0o600)) return signer;
+  throw new InfraDevError("conflict", {
+    code: "key.exists",
+    message: "a file stands where the new key would be written",
+    where: path,
+    rule: "a key is never replaced in place",
+    remedy: "use the key that is there, or name another file",
+  });
 }
 
 /**
@@ -82,6 +92,7 @@ export async function loadPrivateKey(path: string): Promise<Signer> {
   try {
     const found = await stat(path);
     if (!found.isFile()) throw notThis("this is no file");
+    if (found.size > maxKeyBytes) throw notThis("the file is too large for a key");
     mode = found.mode;
     text = await readFile(path, "utf8");
   } catch (cause) {
@@ -114,12 +125,18 @@ export async function loadPrivateKey(path: string): Promise<Signer> {
   return signerFromPkcs8(der);
 }
 
-/** The key in this file; made where there is none. */
+/** The key in this file; made where there is none. Of several that start at once, one makes it and all have it. */
 export async function loadOrCreateKey(path: string): Promise<Signer> {
+  const is = (error: unknown, code: string): boolean => error instanceof InfraDevError && error.code === code;
   try {
     return await loadPrivateKey(path);
   } catch (error) {
-    if (error instanceof InfraDevError && error.code === "key.missing") return createKeyFile(path);
-    throw error;
+    if (!is(error, "key.missing")) throw error;
+  }
+  try {
+    return await createKeyFile(path);
+  } catch (error) {
+    if (!is(error, "key.exists")) throw error;
+    return await loadPrivateKey(path);
   }
 }

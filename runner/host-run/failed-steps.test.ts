@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { failedSteps, type HostRun } from "./state";
+import { failedSteps } from "./failed-steps";
+import type { HostRun } from "./state";
 
 const unmade = { selftest: null, collectives: null, packing: null };
 const failedOf = (run: Partial<Pick<HostRun, keyof typeof unmade>>): string[] => [
