@@ -34,3 +34,27 @@ test("nothing in a log becomes markup, style, handler or address", () => {
   expect(markup).toContain("cut here");
   expect(markup).toMatch(/class="log-line log-marked"/);
 });
+
+test("guard items are told apart from the task's tests, and nothing else is taken for one", () => {
+  const shown = (text: string) =>
+    renderToStaticMarkup(
+      <LogLines
+        lines={[{ number: 1, pieces: styledLine(text), bytes: text.length, cut: false }]}
+        marked={[]}
+        hrefOf={(line) => `#L${line}`}
+        label="Lines"
+      />,
+    );
+  for (const line of [
+    "=== guard/test_b43e92691571.py::test_4ff9c9ca915e",
+    "../guard/test_b43e92691571.py:3: in test_4ff9c9ca915e",
+    "\u001b[31m/grade/guard/\u001b[0mtest_b43e92691571.py",
+  ])
+    expect(shown(line)).toContain("are guard items");
+  for (const line of [
+    "=== tests/test_guard.py::test_guard",
+    "lib/guard/test_rank.py",
+    "safeguard/test_b43e92691571.py",
+  ])
+    expect(shown(line)).not.toContain("guard items");
+});

@@ -22,6 +22,21 @@ function LineText({ line }: { line: ShownLine }) {
   );
 }
 
+/** Where the grader's guard items lie (`runner/grading/canaries.ts`): their folder, and files named at random. */
+const guardFile = /(?:^|[\s./])guard\/test_[0-9a-f]{12}\b/;
+
+/** What lines of the guard are, so that nobody takes their failures for those of the task. */
+function GuardNote({ lines }: { lines: readonly ShownLine[] }) {
+  if (!lines.some(({ pieces }) => guardFile.test(pieces.map(({ text }) => text).join("")))) return null;
+  return (
+    <p className="notice">
+      Tests under <code>guard/</code> are guard items: the grader places them among the task’s tests to notice
+      tampering. Some of them are meant to fail, and none counts for the task; only what pytest sums up in the log
+      counts them too.
+    </p>
+  );
+}
+
 /** Lines with their numbers, each number a link to its line. `hrefOf` null: to the line on this page. */
 export function LogLines({
   lines,
@@ -35,32 +50,35 @@ export function LogLines({
   label: string;
 }) {
   return (
-    <table className="log">
-      <caption className="sr-only">{label}</caption>
-      <thead className="sr-only">
-        <tr>
-          <th scope="col">Line</th>
-          <th scope="col">Text</th>
-        </tr>
-      </thead>
-      <tbody>
-        {lines.map((line) => (
-          <tr
-            key={line.number}
-            id={`L${line.number}`}
-            className={marked.includes(line.number) ? "log-line log-marked" : "log-line"}
-          >
-            <th scope="row" className="log-number">
-              <a href={hrefOf(line.number)} rel="nofollow" aria-label={`Line ${line.number}`}>
-                {line.number}
-              </a>
-            </th>
-            <td className="log-text">
-              <LineText line={line} />
-            </td>
+    <>
+      <GuardNote lines={lines} />
+      <table className="log">
+        <caption className="sr-only">{label}</caption>
+        <thead className="sr-only">
+          <tr>
+            <th scope="col">Line</th>
+            <th scope="col">Text</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <tr
+              key={line.number}
+              id={`L${line.number}`}
+              className={marked.includes(line.number) ? "log-line log-marked" : "log-line"}
+            >
+              <th scope="row" className="log-number">
+                <a href={hrefOf(line.number)} rel="nofollow" aria-label={`Line ${line.number}`}>
+                  {line.number}
+                </a>
+              </th>
+              <td className="log-text">
+                <LineText line={line} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
   );
 }

@@ -39,6 +39,29 @@ export async function findFailureScope(sql: SqlRunner, filter: FailureFilter): P
   return { filter, entryKind: found?.references && !found.models ? "reference" : "model", suites: [...suites] };
 }
 
+/** Filters that name something, in the order in which an unknown one is told. */
+const naming = ["task", "repository", "entry", "model", "submission"] as const;
+
+/** The first filter that names nothing that there is in these suites; null where each names something. */
+export async function findUnknownName(
+  sql: SqlRunner,
+  { filter, suites }: FailureScope,
+): Promise<(typeof naming)[number] | null> {
+  const { task = null, repository = null, entry = null, model = null, submission = null } = filter;
+  const ids = suites.map(({ id }) => id);
+  const shown = sql`
+    select 1 from submission join entry on entry.id = submission.entry_id
+    where submission.suite_id = any(${ids}::int[]) and submission.withdrawn_at is null
+      and (submission.published_at is not null or submission.id = ${submission}::uuid)`;
+  const [known] = await sql<Record<(typeof naming)[number], boolean>[]>`
+    select exists (select 1 from task where suite_id = any(${ids}::int[]) and slug = ${task}) as task,
+           exists (select 1 from task where suite_id = any(${ids}::int[]) and repo = ${repository}) as repository,
+           exists (${shown} and entry.slug = ${entry}) as entry,
+           exists (${shown} and entry.model = ${model}) as model,
+           exists (${shown} and submission.id = ${submission}::uuid) as submission`;
+  return naming.find((name) => filter[name] !== undefined && !known?.[name]) ?? null;
+}
+
 /**
  * Each entry's newest published submission of its highest tier, as boards show them, with their attempts; or the one
  * submission that the filter names, whether a board shows it or not.

@@ -87,6 +87,8 @@ export interface KeyRow {
   spki: Uint8Array;
   hostId: string | null;
   organizationId: number | null;
+  /** Slug of its organization. */
+  organization: string | null;
   validFrom: Date;
   validUntil: Date | null;
   revokedAt: Date | null;
@@ -94,7 +96,8 @@ export interface KeyRow {
 }
 
 const keyColumns = (sql: SqlRunner) => sql`
-  keyid, role, owner, spki, host_id as "hostId", organization_id as "organizationId", valid_from as "validFrom",
+  keyid, role, owner, spki, host_id as "hostId", organization_id as "organizationId",
+  (select slug from organization where organization.id = organization_id) as organization, valid_from as "validFrom",
   valid_until as "validUntil", revoked_at as "revokedAt", compromised_since as "compromisedSince"
   from signing_key`;
 

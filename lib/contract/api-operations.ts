@@ -32,7 +32,14 @@ import { logRecordSchema } from "./log";
 import { logLinesAnswerSchema, logLinesQuerySchema } from "./log-lines";
 import { probesAnswerSchema, probesQuerySchema } from "./probes-api";
 import { hostFactsSchema, launchSchema, summarySchema, testOutcomeSchema } from "./result";
-import { displayNameSchema, slugSchema, suiteVersionSchema, uuidSchema } from "./scalars";
+import {
+  displayNameSchema,
+  mostOffset,
+  slugSchema,
+  suiteVersionSchema,
+  uuidSchema,
+  wholeNumberSchema,
+} from "./scalars";
 import { searchAnswerSchema } from "./search-api";
 import { selfTestsAnswerSchema } from "./self-tests-api";
 import { manifestTestSchema } from "./task";
@@ -89,14 +96,13 @@ export const boardQuerySchema = z.object({
   tasks: z.enum(taskChoices).optional().describe("Tasks of the matrix: `all` by default."),
 });
 
-const offsetSchema = z.string().regex(/^\d{1,15}$/, "expected a whole number");
+/** Offset in a file or in the log. */
+const offsetSchema = wholeNumberSchema(0, mostOffset);
 
 /** Query of the log. */
 export const logQuerySchema = z.object({
   from: offsetSchema.optional().describe("Index of the first record; 0 by default."),
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/, "expected a whole number")
+  limit: wholeNumberSchema(1, logPageSize)
     .optional()
     .describe(`Records at most; ${logPageSize} by default and at most.`),
 });
@@ -441,10 +447,7 @@ export const apiOperations: readonly ApiOperation[] = [
     summary: "One failing case: message, frames, ranks, labels with their history, its cluster, the test elsewhere.",
     pathParameters: z.object({
       grading: uuidSchema.describe("The grading."),
-      test: z
-        .string()
-        .regex(/^[1-9]\d{0,5}$/, "expected a whole number from 1 on")
-        .describe("The test's number in the task's manifest, from 1."),
+      test: wholeNumberSchema(1, 999_999).describe("The test's number in the task's manifest, from 1."),
     }),
     answer: json("Failure"),
   },

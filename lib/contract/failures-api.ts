@@ -15,6 +15,7 @@ import {
   slugSchema,
   suiteVersionSchema,
   uuidSchema,
+  wholeNumberSchema,
 } from "./scalars";
 import { testIdSchema } from "./task";
 import {
@@ -42,7 +43,24 @@ export const failureCsvLimit = 100_000;
 /** Type, and class, of what no rule decides and no person has labelled. */
 export const unclassified = "unclassified";
 
-const wordSchema = printableSchema(80).min(1);
+/** Classes and types of the taxonomy in every version of it, and what no rule decides. */
+export const failureClasses = ["structural", "behavioral", unclassified] as const;
+export const failureTypes = [
+  "execution-api",
+  "shape-layout-dtype",
+  "state-lifecycle",
+  "resource",
+  "condition-specific",
+  "value",
+  unclassified,
+] as const;
+
+/** One of these words; a string to those who read rows, since the taxonomy is data. */
+const wordOf = (words: readonly string[]) =>
+  z
+    .string()
+    .refine((word) => words.includes(word), `expected ${words.join(", ")}`)
+    .meta({ enum: words });
 
 /** Which failures: every filter that is left out lets everything through. */
 export const failureFilterSchema = z.object({
@@ -65,12 +83,12 @@ export const failureFilterSchema = z.object({
   model: displayNameSchema.optional().describe("The model, by its name."),
   condition: z.enum(promptConditions).optional().describe("The prompt condition."),
   submission: uuidSchema.optional().describe("The submission."),
-  class: wordSchema.optional().describe("Class of the failure: `structural`, `behavioral` or `unclassified`."),
-  type: wordSchema.optional().describe("Type of the failure, such as `state-lifecycle`; or `unclassified`."),
+  class: wordOf(failureClasses).optional().describe("Class of the failure."),
+  type: wordOf(failureTypes).optional().describe("Type of the failure."),
   property: z.enum(properties).optional().describe("The property that the test declares."),
   kind: z.enum(testKinds).optional().describe("Official tests, or probes."),
   status: z.enum(outcomeStatuses).exclude(["passed"]).optional().describe("What the test did."),
-  tag: wordSchema.optional().describe("A tag of the label, such as `oom`."),
+  tag: printableSchema(80).min(1).optional().describe("A tag of the label, such as `oom`."),
   signature: sha256Schema.optional().describe("The cluster."),
   reviewed: z
     .enum(["yes", "no"])
@@ -81,11 +99,7 @@ export type FailureFilter = z.infer<typeof failureFilterSchema>;
 
 /** Query of a list: a filter and a page of it. */
 export const failureListQuerySchema = failureFilterSchema.extend({
-  page: z
-    .string()
-    .regex(/^[1-9]\d{0,5}$/, "expected a whole number from 1 on")
-    .optional()
-    .describe(`The page, ${failurePageSize} to a page; 1 by default.`),
+  page: wholeNumberSchema(1, 999_999).optional().describe(`The page, ${failurePageSize} to a page; 1 by default.`),
 });
 
 const entrySchema = boardRowSchema.shape.entry.extend({

@@ -1,16 +1,15 @@
 import { z } from "zod";
+import { wholeNumberSchema } from "./scalars";
 
 /** Most lines that one answer of `GET /api/v1/gradings/{id}/lines/{path}` holds. */
 export const mostLogLines = 1000;
 
-const lineNumberSchema = z.string().regex(/^[1-9]\d{0,11}$/, "expected a whole number from 1 on");
-
 /** Query of the lines of a file. */
 export const logLinesQuerySchema = z.object({
-  from: lineNumberSchema.optional().describe("Number of the first line, from 1; 1 by default."),
-  count: z
-    .string()
-    .regex(/^(?:[1-9]\d{0,2}|1000)$/, `expected a whole number from 1 to ${mostLogLines}`)
+  from: wholeNumberSchema(1, 10 ** 12 - 1)
+    .optional()
+    .describe("Number of the first line, from 1; 1 by default."),
+  count: wholeNumberSchema(1, mostLogLines)
     .optional()
     .describe(`Lines at most; 300 by default, ${mostLogLines} at most.`),
 });

@@ -110,7 +110,9 @@ export function openApiDocument(version: string): OpenApiDocument {
     info: {
       title: "InfraDev",
       version,
-      description: "Results, evidence and log of the benchmark. Reading needs no key and is open to every origin.",
+      description:
+        "Results, evidence and log of the benchmark. Reading needs no key and is open to every origin. " +
+        "A parameter that an operation does not name is refused.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

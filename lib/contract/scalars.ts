@@ -25,6 +25,16 @@ export const printableSchema = (length: number) =>
     .string()
     .max(length)
     .regex(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$/u, "control characters are not allowed");
+/** A whole number in a query, a path or a header: decimal digits, not less than `least` and not more than `most`. */
+export const wholeNumberSchema = (least: number, most: number) => {
+  const expected = `expected a whole number from ${least} to ${most}`;
+  return z
+    .string()
+    .regex(/^\d+$/, { error: expected, abort: true })
+    .refine((digits) => Number(digits) >= least && Number(digits) <= most, expected);
+};
+/** Largest offset in a file or in the log. */
+export const mostOffset = 10 ** 15 - 1;
 /** Largest count that is kept. */
 export const int32Max = 2 ** 31 - 1;
 /** A path inside a payload or repository: relative, forward slashes, no '.', '..', empty or control parts. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { printableSchema } from "./scalars";
+import { printableSchema, wholeNumberSchema } from "./scalars";
 
 /** Versions of the Agent Trajectory Interchange Format (ATIF) that are read; each adds optional fields to the last. */
 export const trajectoryVersions = [
@@ -153,13 +153,11 @@ export const mostTrajectorySteps = 200;
 /** Steps that a page shows, and an answer by default. */
 export const trajectoryPageSteps = 50;
 
-const stepNumberSchema = z.string().regex(/^[1-9]\d{0,6}$/, "expected a whole number from 1 on");
-
 export const trajectoryQuerySchema = z.object({
-  from: stepNumberSchema.optional().describe("Number of the first step, from 1; 1 by default."),
-  count: z
-    .string()
-    .regex(/^(?:[1-9]\d?|1\d\d|200)$/, `expected a whole number from 1 to ${mostTrajectorySteps}`)
+  from: wholeNumberSchema(1, 10 ** 7 - 1)
+    .optional()
+    .describe("Number of the first step, from 1; 1 by default."),
+  count: wholeNumberSchema(1, mostTrajectorySteps)
     .optional()
     .describe(`Steps at most; ${trajectoryPageSteps} by default, ${mostTrajectorySteps} at most.`),
 });

@@ -2,7 +2,10 @@ import "server-only";
 import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { InfraDevError, type Problem, problemFromZod } from "@/lib/contract/errors";
+import { mostOffset, wholeNumberSchema } from "@/lib/contract/scalars";
 import { logger } from "./logger";
+
+const offsetSchema = wholeNumberSchema(0, mostOffset);
 
 /** Largest JSON body that any route reads. */
 const jsonBodyLimitBytes = 1024 * 1024;
@@ -133,7 +136,7 @@ export async function parseJsonBody<S extends z.ZodType>(request: Request, schem
 export function parseWith<S extends z.ZodType>(
   schema: S,
   value: unknown,
-  subject: { code: string; what: string; where?: string; remedy?: string },
+  subject: { code: string; what: string; where?: string; rule?: string; remedy?: string },
 ): z.output<S> {
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new InfraDevError("invalid", problemFromZod(parsed.error, subject));
@@ -141,16 +144,15 @@ export function parseWith<S extends z.ZodType>(
 }
 
 export function nonNegativeInteger(text: string | null, name: string): number {
-  if (text === null || !/^\d{1,15}$/.test(text)) {
-    throw new InfraDevError("invalid", {
+  return Number(
+    parseWith(offsetSchema, text ?? "", {
       code: "request.invalid",
-      message: `${name}: expected a whole number of bytes`,
+      what: name,
       where: name,
       rule: "offsets count bytes from 0",
       remedy: `send ${name} with the offset at which the bytes begin`,
-    });
-  }
-  return Number(text);
+    }),
+  );
 }
 
 function tooLarge(limitBytes: number): InfraDevError {
@@ -175,7 +177,9 @@ export function parseQuery<S extends z.ZodObject>(
       return value === null ? [] : [[name, value]];
     }),
   );
-  return parseWith(schema, given, { where: "query", ...subject });
+  const rule = "parameters have the forms that /docs/api lists";
+  const remedy = "correct the named parameter";
+  return parseWith(schema, given, { where: "query", rule, remedy, ...subject });
 }
 
 /** The value, or a 404 that names what was asked for. */

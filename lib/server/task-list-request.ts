@@ -17,6 +17,7 @@ export function readTaskListRequest(query: URLSearchParams): z.infer<typeof quer
       code: "tasks.query",
       what: "the query of a list of tasks",
       where: "query",
+      rule: "parameters have the forms that /docs/api lists",
       remedy: "see /api/v1/suites for the suites and versions that there are",
     },
   );

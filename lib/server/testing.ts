@@ -134,7 +134,7 @@ export async function addTestHost(
   const { token } = await mintToken(server, {
     name: null,
     trusted: options.trusted ?? true,
-    organization: { slug, name: slug },
+    organization: { slug },
   });
   const registered = await registerHost(server, {
     token,

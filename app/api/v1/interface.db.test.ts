@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import type { z } from "zod";
-import { type ApiOperation, apiOperations, namedSchemas } from "@/lib/contract/api-operations";
+import { type ApiOperation, apiOperations, boardQuerySchema, namedSchemas } from "@/lib/contract/api-operations";
 import { problemResponseSchema } from "@/lib/contract/errors";
+import { failureClasses, failureTypes, unclassified } from "@/lib/contract/failures-api";
 import type { openApiDocument } from "@/lib/contract/openapi";
+import { viewKeys } from "@/lib/prepare/board-view";
 import { regrade, withdraw } from "@/lib/server/admin/submissions";
 import { ask, type PublicSite, routesBelow, startPublicSite } from "@/lib/server/testing-public";
 
@@ -100,6 +102,103 @@ describe("every answer", () => {
     for (const value of schema ? await valuesOf(answer) : []) schema?.parse(value);
   });
 
+  it.each(apiOperations.map((operation) => [operation.id, operation] as const))(
+    "refuses parameters that it does not know, and those that are given twice: %s",
+    async (_id, { method, path, query }) => {
+      const params = { ...known(), id: site.submissionId };
+      const names = Object.keys(query?.shape ?? {});
+      const handler = routes.get(path)?.[method.toUpperCase()] as (
+        request: Request,
+        context: { params: Promise<Record<string, string | string[]>> },
+      ) => Promise<Response>;
+      const refused = async (text: string) => {
+        const request = new Request(`http://bench.test${filled(path, params)}?${text}`, {
+          method: method.toUpperCase(),
+        });
+        const answer = await handler(request, { params: Promise.resolve({ ...params, path: params.path.split("/") }) });
+        return { status: answer.status, ...problemResponseSchema.parse(await answer.json()).error };
+      };
+      expect(await refused("bogus=1")).toMatchObject({
+        status: 422,
+        code: "request.unknown-parameter",
+        where: "query#bogus",
+        rule: names.length > 0 ? expect.stringContaining(names.join(", ")) : `${path} takes no parameters`,
+      });
+      const [first] = names;
+      if (first !== undefined)
+        expect(await refused(`${first}=1&${first}=2`)).toMatchObject({
+          status: 422,
+          code: "request.repeated-parameter",
+          where: `query#${first}`,
+        });
+    },
+  );
+
+  const questions = ["", "/overview", ".csv", "/clusters"].flatMap((form) =>
+    (
+      [
+        ["type=nosuch", 422, "failures.query", "expected execution-api, "],
+        ["class=nosuch", 422, "failures.query", "expected structural, "],
+        ["category=nosuch", 422, "failures.query", ""],
+        ["suite=nosuch", 404, "suite.unknown", "nosuch"],
+        ["task=nosuch", 404, "task.unknown", "every suite: nosuch"],
+        ["suite=synthetic-suite&version=1.0&task=nosuch", 404, "task.unknown", "synthetic-suite 1.0: nosuch"],
+        ["repository=no/such", 404, "repository.unknown", "no/such"],
+        ["entry=nosuch", 404, "entry.unknown", "nosuch"],
+        ["model=nosuch", 404, "model.unknown", "nosuch"],
+        [`submission=${"0".repeat(8)}-0000-4000-8000-${"0".repeat(12)}`, 404, "submission.unknown", "00000000"],
+      ] as const
+    ).map(([query, ...rest]) => [`/api/v1/failures${form}`, query, ...rest] as const),
+  );
+  it.each(questions)("%s?%s is answered by %i, %s", async (path, query, status, code, told) => {
+    const answer = await ask(routes.get(path), `${path}?${query}`);
+    const { error } = problemResponseSchema.parse(await answer.json());
+    expect({ status: answer.status, code: error.code }).toEqual({ status, code });
+    expect(`${error.message} ${error.where}`).toContain(told);
+  });
+
+  it("knows the names of what there is, and each type and class of the taxonomy", async () => {
+    const { sql } = site.server.database;
+    const types = await sql`select distinct class, type from taxonomy_type`;
+    expect(new Set(types.map((row) => row["type"]))).toEqual(
+      new Set(failureTypes.filter((word) => word !== unclassified)),
+    );
+    expect(new Set(types.map((row) => row["class"]))).toEqual(
+      new Set(failureClasses.filter((word) => word !== unclassified)),
+    );
+    const [task] = await sql`select repo from task where slug = ${site.task}`;
+    for (const query of [
+      ...failureTypes.map((type) => `type=${type}`),
+      ...failureClasses.map((one) => `class=${one}`),
+      `task=${site.task}&entry=reference-gold&submission=${site.submissionId}`,
+      `repository=${encodeURIComponent(String(task?.["repo"]))}&model=${encodeURIComponent("reference: gold")}`,
+    ])
+      expect((await ask(routes.get("/api/v1/failures"), `/api/v1/failures?${query}`)).status).toBe(200);
+  });
+
+  it.each([
+    ["/api/v1/log", "from=99999999999999999999", "0 to 999999999999999"],
+    ["/api/v1/log", "limit=99999999", "1 to 1000"],
+    ["/api/v1/log", "limit=0", "1 to 1000"],
+    ["/api/v1/failures", "page=99999999999", "1 to 999999"],
+    ["/api/v1/failures/clusters", "page=0", "1 to 999999"],
+    ["/api/v1/gradings/{id}/lines/{path}", "from=9007199254740993", "1 to 999999999999"],
+    ["/api/v1/gradings/{id}/lines/{path}", "count=1001", "1 to 1000"],
+    ["/api/v1/attempts/{id}/trajectory", "from=99999999", "1 to 9999999"],
+    ["/api/v1/attempts/{id}/trajectory", "count=201", "1 to 200"],
+    ["/api/v1/submissions/{id}/{task}/log", "offset=9007199254740993", "0 to 999999999999999"],
+  ])("%s?%s is told its bounds: %s", async (path, query, bounds) => {
+    const answer = await ask(routes.get(path), `${filled(path, known())}?${query}`, known());
+    expect(answer.status).toBe(422);
+    const { error } = problemResponseSchema.parse(await answer.json());
+    expect(error.message).toMatch(new RegExp(`expected a whole number from ${bounds}$`));
+  });
+
+  it("knows every parameter of the site's own links", () => {
+    const parameters = new Set(Object.keys(boardQuerySchema.shape));
+    expect(viewKeys.filter((name) => !parameters.has(name))).toEqual(["page"]);
+  });
+
   const words = fc.oneof(
     fc.string({ maxLength: 40 }),
     fc.string({ unit: "binary", maxLength: 20 }),
@@ -169,7 +268,7 @@ describe("every answer", () => {
           const params = Object.fromEntries(
             target.names.map((name, at) => [name, kinds[at] === "good" ? (good[name] ?? "") : (values[at] ?? "")]),
           );
-          const query = new URLSearchParams(others);
+          const query = new URLSearchParams(kinds[0] === "bad" ? others : []);
           target.query.forEach((name, at) => {
             if (kinds[at + 2] === "bad") query.append(name, values[at + 2] ?? "");
           });

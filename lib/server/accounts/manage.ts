@@ -24,7 +24,13 @@ import { parseWith } from "../http";
 const actor = "admin command";
 
 const emailOf = (email: string) =>
-  parseWith(emailSchema, email, { code: "accounts.email", what: "the address", remedy: "correct the address" });
+  parseWith(emailSchema, email, {
+    code: "accounts.email",
+    what: "the address",
+    where: email.slice(0, 80),
+    rule: "an account is named by an email address of at most 254 characters",
+    remedy: "correct the address",
+  });
 
 /** Letters and digits that cannot be taken for one another. */
 const alphabet = "23456789abcdefghjkmnpqrstuvwxyz";

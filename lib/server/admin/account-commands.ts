@@ -4,6 +4,7 @@ import { type PersonRole, personRoles } from "@/lib/contract/accounts";
 import { InfraDevError } from "@/lib/contract/errors";
 import { createAccount, grantRole, listAccounts, resetPassword, revokeRole } from "../accounts/manage";
 import { command, table } from "./command-line";
+import { parseName } from "./organizations";
 
 /** `account create`, `list`, `grant`, `revoke`, `reset`. */
 export function addAccountCommands(program: Command): void {
@@ -15,7 +16,7 @@ export function addAccountCommands(program: Command): void {
     async (context, [email = ""], options) => {
       const made = await createAccount(context, {
         email,
-        name: (options["name"] as string | undefined) ?? null,
+        name: options["name"] === undefined ? null : parseName(String(options["name"]), "--name"),
         role: options["role"] === undefined ? null : roleOf(String(options["role"])),
       });
       return {
@@ -69,6 +70,7 @@ const roleOf = (role: string): PersonRole => {
   throw new InfraDevError("invalid", {
     code: "usage.role",
     message: `'${role}' is no role`,
+    where: "role",
     rule: `roles are ${personRoles.join(" and ")}`,
     remedy: "name one of them",
   });

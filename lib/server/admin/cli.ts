@@ -1,5 +1,5 @@
 import "server-only";
-import { Command, Option } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { listHosts, listKeys } from "@/db/queries/hosts";
 import { listLeases } from "@/db/queries/queue";
 import { listSubmissions } from "@/db/queries/submission-admin";
@@ -8,6 +8,7 @@ import { recomputeSelfTests } from "../self-tests";
 import { addAccountCommands } from "./account-commands";
 import { command, table } from "./command-line";
 import { addVendorKey, endLease, mintToken, revoke, revokeSigningKey, trust } from "./hosts";
+import { maintainers, type NamedOrganization, type SaidOrganization } from "./organizations";
 import { describeRelabelling, relabel } from "./relabel";
 import {
   cancel,
@@ -35,16 +36,22 @@ const program = new Command("admin")
     "\nEvery command takes --json. Exit codes: 0 done, 1 refused (the message names the rule and the remedy), 2 wrong use.",
   )
   .exitOverride()
+  // What commander refuses is told as every other refusal is.
+  .configureOutput({ outputError: () => {} })
   .configureHelp({ showGlobalOptions: true });
 
-const organizationOf = (options: Record<string, unknown>, fallback: { slug: string; name: string }) => {
-  const slug = options["organization"] as string | undefined;
-  return slug ? { slug, name: (options["organizationName"] as string | undefined) ?? slug } : fallback;
-};
-const maintainers = { slug: "maintainers", name: "Maintainers" };
+const organizationOf = (options: Record<string, unknown>): SaidOrganization => ({
+  slug: (options["organization"] as string | undefined) ?? maintainers,
+  name: options["organizationName"] as string | undefined,
+});
+/** Lines that say whose something is, so that a typo and a forgotten option are seen. */
+const describeOrganization = (options: Record<string, unknown>, { slug, name, created }: NamedOrganization) => [
+  `  organization: ${slug}${name === slug ? "" : ` (${name})`}${options["organization"] === undefined ? ", since --organization names none" : ""}`,
+  ...(created ? [`  made the organization ${slug}`] : []),
+];
 const withOrganization = (made: Command) =>
   made
-    .option("--organization <slug>", "organization, made where it is new")
+    .option("--organization <slug>", `organization, made where it is new; ${maintainers} where left out`)
     .option("--organization-name <name>", "its display name");
 
 const token = program.command("token").description("One-time tokens that register hosts");
@@ -53,11 +60,16 @@ withOrganization(
     const minted = await mintToken(context, {
       name: (options["name"] as string | undefined) ?? null,
       trusted: options["trusted"] === true,
-      organization: organizationOf(options, maintainers),
+      organization: organizationOf(options),
     });
     return {
       json: minted,
-      text: `${minted.token}\n  registers one host until ${minted.expiresAt.toISOString()}:\n  npm run runner -- attach --server URL --token ${minted.token}`,
+      text: [
+        minted.token,
+        ...describeOrganization(options, minted.organization),
+        `  registers one host until ${minted.expiresAt.toISOString()}:`,
+        `  npm run runner -- attach --server URL --token ${minted.token}`,
+      ].join("\n"),
     };
   })
     .addOption(new Option("--kind <kind>", "what the token registers").choices(["runner"]).default("runner"))
@@ -128,7 +140,7 @@ withOrganization(
               ...common,
               patchesDir: patchesDir ?? "",
               candidateFile: candidateFile ?? "",
-              organization: organizationOf(options, maintainers),
+              organization: organizationOf(options),
             }),
           ]
         : await createReferenceSubmissions(context, {
@@ -137,10 +149,13 @@ withOrganization(
           });
     return {
       json: { submissions },
-      text: table(
-        ["submission", "name", "", "queued"],
-        submissions.map((row) => [row.id, row.name, row.created ? "created" : "here already", String(row.queued)]),
-      ),
+      text: [
+        table(
+          ["submission", "name", "", "queued"],
+          submissions.map((row) => [row.id, row.name, row.created ? "created" : "here already", String(row.queued)]),
+        ),
+        ...(submissions[0]?.organization ? describeOrganization(options, submissions[0].organization) : []),
+      ].join("\n"),
     };
   })
     .requiredOption("--suite <slug>", "suite")
@@ -251,17 +266,22 @@ withOrganization(
     "add <file>",
     "register a vendor's public key (PEM or base64 SPKI)",
     async (context, [file = ""], options) => {
-      const organization = organizationOf(options, maintainers);
       const added = await addVendorKey(context, {
         file,
-        owner: (options["owner"] as string | undefined) ?? organization.name,
-        organization,
-        validUntil: dateOf(options["validUntil"]),
+        owner: (options["owner"] as string | undefined) ?? null,
+        organization: organizationOf(options),
+        validUntil: dateOf(options["validUntil"], "--valid-until"),
       });
-      return { json: added, text: `${added.keyid} ${added.created ? "is registered" : "was registered already"}` };
+      return {
+        json: added,
+        text: [
+          `${added.keyid} ${added.created ? "is registered" : "was registered already"}, as the key of ${added.owner}`,
+          ...describeOrganization(options, added.organization),
+        ].join("\n"),
+      };
     },
   )
-    .option("--owner <name>", "whose key it is, as published")
+    .option("--owner <name>", "whose key it is, as published; the organization's name where left out")
     .option("--valid-until <time>", "end of its window, RFC 3339"),
 );
 command(key, "list", "list every key that ever counted", async (context) => {
@@ -269,11 +289,12 @@ command(key, "list", "list every key that ever counted", async (context) => {
   return {
     json: { keys },
     text: table(
-      ["keyid", "role", "owner", "from", "until", "revoked"],
+      ["keyid", "role", "owner", "organization", "from", "until", "revoked"],
       keys.map((row) => [
         row.keyid,
         row.role,
         row.owner,
+        row.organization ?? "-",
         row.validFrom.toISOString(),
         row.validUntil?.toISOString() ?? "-",
         row.revokedAt?.toISOString() ?? "-",
@@ -284,7 +305,7 @@ command(key, "list", "list every key that ever counted", async (context) => {
 command(key, "revoke <keyid>", "revoke a key", async (context, [keyid = ""], options) => {
   const revoked = await revokeSigningKey(context, {
     keyid,
-    compromisedSince: dateOf(options["compromisedSince"]),
+    compromisedSince: dateOf(options["compromisedSince"], "--compromised-since"),
     reason: String(options["reason"]),
   });
   return { json: { keyid, ...revoked }, text: `${keyid} is revoked; ${revoked.invalidated} gradings no longer count` };
@@ -294,13 +315,14 @@ command(key, "revoke <keyid>", "revoke a key", async (context, [keyid = ""], opt
 
 addAccountCommands(program);
 
-function dateOf(value: unknown): Date | null {
+function dateOf(value: unknown, option: string): Date | null {
   if (value === undefined) return null;
   const date = new Date(String(value));
   if (!Number.isNaN(date.getTime()) && /^\d{4}-\d\d-\d\d/.test(String(value))) return date;
   throw new InfraDevError("invalid", {
     code: "usage.time",
     message: `'${String(value)}' is no time`,
+    where: option,
     rule: "times are RFC 3339, for example 2027-01-31T12:00:00Z",
     remedy: "write the time in that form",
   });
@@ -312,21 +334,42 @@ try {
   process.exitCode = report(error);
 }
 
-function report(error: unknown): number {
-  const asJson = process.argv.includes("--json");
-  if (error instanceof InfraDevError) {
+function report(thrown: unknown): number {
+  // Asking for help is no mistake; leaving the command out prints it too.
+  if (thrown instanceof CommanderError && (thrown.exitCode === 0 || thrown.code === "commander.help"))
+    return thrown.exitCode === 0 ? 0 : 2;
+  const error = refusalOf(thrown);
+  if (error) {
+    const asJson = process.argv.includes("--json");
     process.stderr.write(asJson ? `${JSON.stringify({ error: error.problem })}\n` : `${error.describe()}\n`);
     return error.code.startsWith("usage.") ? 2 : 1;
   }
-  // Commander has printed its message already; asking for help is no mistake.
-  const exit = (error as { exitCode?: unknown }).exitCode;
-  if (typeof exit === "number") return exit === 0 ? 0 : 2;
-  const { code, message } = error as NodeJS.ErrnoException;
-  const unreachable = code === "ECONNREFUSED" || code === "CONNECT_TIMEOUT" || code === "ENOTFOUND";
-  process.stderr.write(
-    unreachable
-      ? `the database cannot be reached (${code})\n  rule:   the command talks to the database of DATABASE_URL, else to the embedded one\n  remedy: start it with 'npm run db -- start', or correct DATABASE_URL\n`
-      : `unexpected failure: ${message}\n${(error as Error).stack ?? ""}\n`,
-  );
-  return unreachable ? 1 : 70;
+  process.stderr.write(`unexpected failure: ${(thrown as Error).message}\n${(thrown as Error).stack ?? ""}\n`);
+  return 70;
+}
+
+/** What was thrown as a refusal; null where it is a defect. */
+function refusalOf(thrown: unknown): InfraDevError | null {
+  if (thrown instanceof InfraDevError) return thrown;
+  if (thrown instanceof CommanderError) {
+    const [group, name] = process.argv.slice(2);
+    const known = program.commands.find((one) => one.name() === group);
+    const path = [known, known?.commands.find((one) => one.name() === name)].flatMap((one) => one?.name() ?? []);
+    return new InfraDevError("invalid", {
+      code: "usage.command",
+      message: thrown.message.replace(/^error: /, ""),
+      where: ["admin", ...path].join(" "),
+      rule: "each command takes the arguments and options that its help lists",
+      remedy: `see: npm run admin -- ${[...path, "--help"].join(" ")}`,
+    });
+  }
+  const { code } = thrown as NodeJS.ErrnoException;
+  if (code !== "ECONNREFUSED" && code !== "CONNECT_TIMEOUT" && code !== "ENOTFOUND") return null;
+  return new InfraDevError("unavailable", {
+    code: "database.unreachable",
+    message: `the database cannot be reached (${code})`,
+    where: "DATABASE_URL",
+    rule: "the command talks to the database of DATABASE_URL, else to the embedded one",
+    remedy: "start it with 'npm run db -- start', or correct DATABASE_URL",
+  });
 }

@@ -1,8 +1,10 @@
 import "server-only";
 import { readFile } from "node:fs/promises";
+import { writableIn } from "@/db/client";
 import {
   findHost,
   findKey,
+  type KeyRow,
   recordAudit,
   recordKey,
   recordToken,
@@ -10,7 +12,6 @@ import {
   revokeKey,
   trustHost,
 } from "@/db/queries/hosts";
-import { recordOrganization } from "@/db/queries/organizations";
 import { findLease, returnJob } from "@/db/queries/queue";
 import { invalidateGradingsOfKey } from "@/db/queries/submission-admin";
 import { listSubmissionsOfKey, recomputeSubmission } from "@/db/queries/summaries";
@@ -25,30 +26,31 @@ import { submissionTags } from "../ingest/submission-tags";
 import { appendToLog } from "../log/append";
 import { cacheTags } from "../tags";
 import { mintSecret } from "../tokens";
+import { type NamedOrganization, nameOrganization, parseName, type SaidOrganization } from "./organizations";
 
 const tokenValidSeconds = 3600;
 const actor = "admin command";
 
-export type OrganizationName = { slug: string; name: string };
-
 /** Makes a one-time token that registers one host within one hour. It is shown once: only its digest is kept. */
 export async function mintToken(
   context: ServerContext,
-  params: { name: string | null; trusted: boolean; organization: OrganizationName },
-): Promise<{ token: string; expiresAt: Date }> {
-  const organizationId = await recordOrganization(context.database.db, params.organization);
+  params: { name: string | null; trusted: boolean; organization: SaidOrganization },
+): Promise<{ token: string; expiresAt: Date; organization: NamedOrganization }> {
+  const name = params.name === null ? null : parseName(params.name, "--name");
   const { secret, hash } = mintSecret("irt");
-  const expiresAt = await context.database.sql.begin(async (tx) => {
-    await recordAudit(tx, { actor, action: "token.mint", subject: params.name ?? "host", detail: null });
-    return recordToken(tx, {
+  const { expiresAt, organization } = await context.database.sql.begin(async (tx) => {
+    const organization = await nameOrganization(writableIn(tx), params.organization);
+    await recordAudit(tx, { actor, action: "token.mint", subject: name ?? "host", detail: null });
+    const expiresAt = await recordToken(tx, {
       hash,
-      organizationId,
-      name: params.name,
+      organizationId: organization.id,
+      name,
       trusted: params.trusted,
       validSeconds: tokenValidSeconds,
     });
+    return { expiresAt, organization };
   });
-  return { token: secret, expiresAt };
+  return { token: secret, expiresAt, organization };
 }
 
 /** Lets a host's sandboxed gradings reach `verified` from now on. */
@@ -93,26 +95,35 @@ export async function revoke(context: ServerContext, hostId: string, reason: str
   if (host.keyid) await revokeSigningKey(context, { keyid: host.keyid, compromisedSince: null, reason });
 }
 
-/** Registers a vendor's public key: PEM, or base64 of its SPKI DER. */
+interface AddedKey {
+  keyid: string;
+  created: boolean;
+  owner: string;
+  organization: NamedOrganization;
+}
+
+/**
+ * Registers a vendor's public key: PEM, or base64 of its SPKI DER. `owner` is the organization's name where it is null.
+ * Registering the same again changes nothing; throws `key.revoked` or `key.taken` where the key stands otherwise.
+ */
 export async function addVendorKey(
   context: ServerContext,
-  params: { file: string; owner: string; organization: OrganizationName; validUntil: Date | null },
-): Promise<{ keyid: string; created: boolean }> {
+  params: { file: string; owner: string | null; organization: SaidOrganization; validUntil: Date | null },
+): Promise<AddedKey> {
   const spki = parsePublicKey(await readKeyFile(params.file), params.file);
-  rawPublicKey(spki);
   const keyid = await keyidOf(spki);
-  const organizationId = await recordOrganization(context.database.db, params.organization);
-  const created = await context.database.sql.begin(async (tx) => {
-    const added = await recordKey(tx, {
+  const saidOwner = params.owner === null ? null : parseName(params.owner, "--owner");
+  return context.database.sql.begin(async (tx) => {
+    const organization = await nameOrganization(writableIn(tx), params.organization);
+    const wanted = {
       keyid,
       role: "vendor",
-      owner: params.owner,
-      spki,
-      hostId: null,
-      organizationId,
+      owner: saidOwner ?? organization.name,
+      organizationId: organization.id,
       validUntil: params.validUntil,
-    });
-    if (added) {
+    } as const;
+    const created = await recordKey(tx, { ...wanted, spki, hostId: null });
+    if (created) {
       await appendToLog(
         tx,
         {
@@ -126,10 +137,43 @@ export async function addVendorKey(
         null,
       );
       await announceTags(tx, [cacheTags.keys]);
+    } else {
+      const known = await findKey(tx, keyid);
+      if (known) requireSameKey(known, wanted);
     }
-    return added;
+    return { keyid, created, owner: wanted.owner, organization };
   });
-  return { keyid, created };
+}
+
+function requireSameKey(
+  known: KeyRow,
+  wanted: Pick<KeyRow, "keyid" | "role" | "owner" | "organizationId" | "validUntil">,
+): void {
+  const ofOrganization = known.organization ? ` of the organization '${known.organization}'` : "";
+  const standing = `as the ${known.role} key of '${known.owner}'${ofOrganization}`;
+  if (known.revokedAt) {
+    throw new InfraDevError("conflict", {
+      code: "key.revoked",
+      message: `this key, registered ${standing}, was revoked at ${known.revokedAt.toISOString()}`,
+      where: `key ${known.keyid}`,
+      rule: "a revoked key never counts again",
+      remedy: "make a key of its own (npm run runner -- grade ... --key NEW.pem) and register NEW.pub.pem",
+    });
+  }
+  const isSame =
+    known.role === wanted.role &&
+    known.owner === wanted.owner &&
+    known.organizationId === wanted.organizationId &&
+    known.validUntil?.getTime() === wanted.validUntil?.getTime();
+  if (isSame) return;
+  const until = known.validUntil ? `, valid until ${known.validUntil.toISOString()}` : "";
+  throw new InfraDevError("conflict", {
+    code: "key.taken",
+    message: `this key is registered already, ${standing}${until}`,
+    where: `key ${known.keyid}`,
+    rule: "a key keeps the role, owner, organization and window that it was registered with",
+    remedy: "name these, or register another key; if these are wrong, revoke it: npm run admin -- key revoke",
+  });
 }
 
 /**
@@ -232,6 +276,7 @@ async function readKeyFile(path: string): Promise<string> {
         code: "key.unreadable",
         message: `the key's file cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown error"})`,
         where: path,
+        rule: "a vendor's public key is read from a file",
         remedy: "name a file that holds the public key",
       },
       { cause },
@@ -243,15 +288,17 @@ async function readKeyFile(path: string): Promise<string> {
 function parsePublicKey(text: string, path: string): Uint8Array {
   const body = /^-----BEGIN PUBLIC KEY-----([\s\S]+)-----END PUBLIC KEY-----\s*$/.exec(text.trim())?.[1] ?? text;
   try {
-    return fromBase64(body.replaceAll(/\s/g, ""));
+    const spki = fromBase64(body.replaceAll(/\s/g, ""));
+    rawPublicKey(spki);
+    return spki;
   } catch (cause) {
     throw new InfraDevError(
       "invalid",
       {
         code: "key.form",
-        message: "the file holds no public key",
+        message: "the file holds no public key of Ed25519",
         where: path,
-        rule: "a public key is PEM (BEGIN PUBLIC KEY) or base64 of its SubjectPublicKeyInfo in DER",
+        rule: "a public key is PEM (BEGIN PUBLIC KEY) or base64 of its SubjectPublicKeyInfo in DER, of Ed25519",
         remedy: "export it with: openssl pkey -in key.pem -pubout",
       },
       { cause },

@@ -2,7 +2,6 @@ import "server-only";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type EntryConfiguration, recordEntry } from "@/db/queries/entries";
-import { recordOrganization } from "@/db/queries/organizations";
 import { cancelJobs, enqueueAttempts, type SqlRunner } from "@/db/queries/queue";
 import {
   findNewestSubmission,
@@ -23,9 +22,17 @@ import { submissionTags } from "../ingest/submission-tags";
 import { appendToLog } from "../log/append";
 import { cacheTags } from "../tags";
 import { keepTrajectory, storeTrajectory, type TakenTrajectory } from "../trajectories";
+import { maintainers, type NamedOrganization, nameOrganization, type SaidOrganization } from "./organizations";
 import { findKeptPack } from "./suites";
 
-export type CreatedSubmission = { id: string; name: string; created: boolean; queued: number };
+export type CreatedSubmission = {
+  id: string;
+  name: string;
+  created: boolean;
+  queued: number;
+  /** Whose it is, where it was made. */
+  organization?: NamedOrganization;
+};
 
 type NewAttempt = {
   task: string;
@@ -69,7 +76,7 @@ export async function createReferenceSubmissions(
     if (params.sets !== "all" && !params.sets.includes(set.name)) continue;
     const submission = await createSubmission(context, {
       suiteId,
-      organization: { slug: "maintainers", name: "Maintainers" },
+      organization: { slug: maintainers },
       configuration: referenceConfiguration(set.name),
       attempts: set.patches.map(({ task, label, patch }) => ({ task, label, patch: Buffer.from(patch, "utf8") })),
       ifAbsent: params.ifAbsent,
@@ -103,7 +110,7 @@ export async function createPatchSubmission(
     version?: string | undefined;
     patchesDir: string;
     candidateFile: string;
-    organization: { slug: string; name: string };
+    organization: SaidOrganization;
     ifAbsent: boolean;
   },
 ): Promise<CreatedSubmission> {
@@ -113,6 +120,7 @@ export async function createPatchSubmission(
       code: "suite.unknown",
       message: `there is no suite ${params.suite}`,
       where: "--suite",
+      rule: "a suite is imported before anything is submitted to it",
       remedy: "run: npm run admin -- suite import <packed suite>",
     });
   }
@@ -132,6 +140,8 @@ export async function createPatchSubmission(
         code: "submission.candidate",
         what: "the candidate document",
         where: params.candidateFile,
+        rule: "a candidate is named as --candidate of 'runner grade' names it (README.md)",
+        remedy: "correct the named field",
       }),
     );
   }
@@ -191,7 +201,7 @@ async function createSubmission(
   context: ServerContext,
   params: {
     suiteId: number;
-    organization: { slug: string; name: string };
+    organization: SaidOrganization;
     configuration: EntryConfiguration;
     attempts: readonly NewAttempt[];
     ifAbsent: boolean;
@@ -239,12 +249,12 @@ async function createSubmission(
       return { id: known.id, name, created: false, queued };
     }
   }
-  const organizationId = await recordOrganization(db, params.organization);
+  const organization = await nameOrganization(db, params.organization);
   const made = await db.transaction((tx) =>
     recordSubmission(tx, {
       suiteId: params.suiteId,
       entryId,
-      organizationId,
+      organizationId: organization.id,
       attempts: attempts.map(({ task: _task, ...attempt }) => attempt),
     }),
   );
@@ -255,7 +265,7 @@ async function createSubmission(
     made.attempts.map((attempt) => attempt.id),
     { first: keepTrajectories(made.attempts.map(({ id, taskId }) => ({ id, task: taskOf.get(taskId) ?? "" }))) },
   );
-  return { id: made.id, name, created: true, queued };
+  return { id: made.id, name, created: true, queued, organization };
 }
 
 async function enqueue(

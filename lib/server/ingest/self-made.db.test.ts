@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import type { InfraDevError } from "@/lib/contract/errors";
 import { manifestForGpus } from "@/lib/contract/task";
 import type { Signer } from "@/lib/evidence/keys";
-import { type TestBundleOptions, testCandidate } from "@/lib/evidence/testing";
+import { type TestBundleOptions, testCandidate, testPatch } from "@/lib/evidence/testing";
 import { revokeSigningKey } from "../admin/hosts";
 import {
   addTestHost,
@@ -43,6 +44,32 @@ describe("a self-made bundle", () => {
     const [summary] = await server.database.sql`
       select grading_id, verdict from attempt_summary where submission_id = ${first.submissionId}`;
     expect(summary).toEqual({ grading_id: first.gradingId, verdict: "failed" });
+  });
+
+  it("of another patch is another attempt, and the task counts with the mean over its attempts", async () => {
+    const first = await send({ statuses: { "tests/test_pool.py::test_release": "failed" as const } });
+    const second = await send({ patch: `${testPatch}\n` });
+    expect(second.submissionId).toBe(first.submissionId);
+    const [row] = await server.database.sql`
+      select resolved_count, task_count from submission_summary where submission_id = ${first.submissionId}`;
+    expect(row).toEqual({ resolved_count: 0.5, task_count: 2 });
+  });
+
+  it("of a version or a task that is not here is refused, with what is here", async () => {
+    const [manifest] = server.manifests;
+    if (!manifest) throw new Error("the suite has no task");
+    const remedy = async (suite: Partial<typeof manifest.suite>, task: string) => {
+      const other = { ...manifest, suite: { ...manifest.suite, ...suite }, task: { ...manifest.task, slug: task } };
+      const refused = await send({ manifest: other }).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ code: "bundle.unknown-task" });
+      return (refused as InfraDevError).problem.remedy;
+    };
+    const task = manifest.task.slug;
+    expect(await remedy({ version: "9.0" }, task)).toMatch(/^of synthetic-suite it has 1\.0: /);
+    expect(await remedy({ slug: "nosuch" }, task)).toMatch(/^of nosuch it has no version: /);
+    expect(await remedy({}, "nosuch")).toMatch(
+      /^in 1\.0 of synthetic-suite it has the tasks synthetic-task-1, synthetic-task-2: /,
+    );
   });
 
   it.each<[string, Partial<typeof testCandidate>]>([

@@ -13,6 +13,7 @@ import {
   type UploadRow,
 } from "@/db/queries/ingest";
 import { isLeasedGrading } from "@/db/queries/queue";
+import { listSuites, listTasks } from "@/db/queries/suites";
 import { bundlePaths } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import { uuidSchema } from "@/lib/contract/scalars";
@@ -97,7 +98,7 @@ export async function finishSelfMade(context: ServerContext, id: string): Promis
     version: contents.result.suite.version,
     slug: contents.result.task,
   });
-  if (!task) throw unknownTask(contents);
+  if (!task) throw await unknownTask(context, contents);
   checkAgainstTask(contents, task);
   checkCandidate(contents);
   const { patchSha256, promptDigest: _promptDigest, ...configuration } = contents.runResult.predicate.candidate;
@@ -223,14 +224,23 @@ function leasedGrading(gradingId: string): InfraDevError {
   });
 }
 
-function unknownTask(contents: BundleContents): InfraDevError {
+async function unknownTask({ database }: ServerContext, contents: BundleContents): Promise<InfraDevError> {
   const { suite, task } = contents.result;
+  const known = (await listSuites(database.db)).filter(({ slug }) => slug === suite.slug);
+  const version = known.find((one) => one.version === suite.version);
+  const tasks = version ? (await listTasks(database.db, version.id)).map(({ slug }) => slug) : [];
+  const has =
+    tasks.length > 0
+      ? `in ${suite.version} of ${suite.slug} it has the tasks ${tasks.join(", ")}`
+      : known.length > 0
+        ? `of ${suite.slug} it has ${known.map((one) => one.version).join(", ")}`
+        : `of ${suite.slug} it has no version`;
   return new InfraDevError("invalid", {
     code: "bundle.unknown-task",
     message: `this server has no task '${task}' in suite ${suite.slug} ${suite.version}`,
     where: bundlePaths.result,
     rule: "bundles are of tasks that the server has",
-    remedy: "see /api/v1/suites, or ask a maintainer to import the suite",
+    remedy: `${has}: grade with what it has, or ask a maintainer to import the suite`,
   });
 }
 

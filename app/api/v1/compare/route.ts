@@ -1,8 +1,9 @@
 import { connection } from "next/server";
 import { readComparison } from "@/app/compare/read-comparison";
-import { publicJson, respond } from "@/lib/server/http";
+import { publicJson } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 
 export async function GET(request: Request): Promise<Response> {
   await connection();
-  return respond(async () => publicJson(request, await readComparison(request)));
+  return respondTo("compareEntries", request, async () => publicJson(request, await readComparison(request)));
 }

@@ -1,11 +1,12 @@
 import { connection } from "next/server";
 import { entryListQuerySchema } from "@/lib/contract/entry-api";
-import { found, parseQuery, publicJson, respond } from "@/lib/server/http";
+import { found, parseQuery, publicJson } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { listEntries, listSuites } from "@/lib/server/readers";
 
 export async function GET(request: Request): Promise<Response> {
   await connection();
-  return respond(async () => {
+  return respondTo("listEntries", request, async () => {
     const { suite, version } = parseQuery(request, entryListQuerySchema, {
       code: "entries.query",
       what: "the query of the list of entries",

@@ -3,13 +3,14 @@ import { InfraDevError } from "@/lib/contract/errors";
 import { failureCsvLimit } from "@/lib/contract/failures-api";
 import { failureCsv } from "@/lib/prepare/failure-csv";
 import { readFailureFilter, scopeName } from "@/lib/server/failure-request";
-import { found, publicText, respond } from "@/lib/server/http";
+import { found, publicText } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { listAllFailures } from "@/lib/server/readers";
 
 export async function GET(request: Request): Promise<Response> {
   await connection();
-  return respond(async () => {
-    const filter = readFailureFilter(request);
+  return respondTo("getFailuresAsCsv", request, async () => {
+    const filter = await readFailureFilter(request);
     const { total, failures } = found(await listAllFailures(filter), "suite.unknown", scopeName(filter));
     if (!failures) {
       throw new InfraDevError("too-large", {

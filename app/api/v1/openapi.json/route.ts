@@ -1,7 +1,10 @@
+import { connection } from "next/server";
 import { openApiDocument } from "@/lib/contract/openapi";
-import { publicJson, respond } from "@/lib/server/http";
+import { publicJson } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { version } from "@/package.json";
 
-export function GET(request: Request): Promise<Response> {
-  return respond(async () => publicJson(request, openApiDocument(version)));
+export async function GET(request: Request): Promise<Response> {
+  await connection();
+  return respondTo("getOpenApi", request, async () => publicJson(request, openApiDocument(version)));
 }

@@ -1,9 +1,10 @@
 import { connection } from "next/server";
 import { readProbes } from "@/app/probes/read-probes";
 import { probesMarkdown } from "@/lib/prepare/probes-table";
-import { publicText, respond } from "@/lib/server/http";
+import { publicText } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 
 export async function GET(request: Request): Promise<Response> {
   await connection();
-  return respond(async () => publicText(request, probesMarkdown(await readProbes(request)), "text/markdown; charset=utf-8"));
+  return respondTo("getProbesAsMarkdown", request, async () => publicText(request, probesMarkdown(await readProbes(request)), "text/markdown; charset=utf-8"));
 }

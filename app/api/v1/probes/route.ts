@@ -1,8 +1,9 @@
 import { connection } from "next/server";
 import { readProbes } from "@/app/probes/read-probes";
-import { publicJson, respond } from "@/lib/server/http";
+import { publicJson } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 
 export async function GET(request: Request): Promise<Response> {
   await connection();
-  return respond(async () => publicJson(request, await readProbes(request)));
+  return respondTo("getProbes", request, async () => publicJson(request, await readProbes(request)));
 }

@@ -1,9 +1,12 @@
 import { connection } from "next/server";
 import { publishedAnswerSchema } from "@/lib/contract/api";
-import { publicJson, respond } from "@/lib/server/http";
+import { publicJson } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { listPublished } from "@/lib/server/readers";
 
 export async function GET(request: Request): Promise<Response> {
   await connection();
-  return respond(async () => publicJson(request, publishedAnswerSchema.parse({ publications: await listPublished() })));
+  return respondTo("listPublished", request, async () =>
+    publicJson(request, publishedAnswerSchema.parse({ publications: await listPublished() })),
+  );
 }

@@ -1,8 +1,9 @@
 import { connection } from "next/server";
-import { publicJson, respond } from "@/lib/server/http";
+import { publicJson } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { getSelfTests } from "@/lib/server/readers";
 
 export async function GET(request: Request): Promise<Response> {
   await connection();
-  return respond(async () => publicJson(request, await getSelfTests()));
+  return respondTo("getSelfTests", request, async () => publicJson(request, await getSelfTests()));
 }

@@ -1,8 +1,9 @@
 import { connection } from "next/server";
-import { publicJson, respond } from "@/lib/server/http";
+import { publicJson } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { getLabelAgreement } from "@/lib/server/readers";
 
 export async function GET(request: Request): Promise<Response> {
   await connection();
-  return respond(async () => publicJson(request, await getLabelAgreement()));
+  return respondTo("getLabelAgreement", request, async () => publicJson(request, await getLabelAgreement()));
 }

@@ -1,14 +1,15 @@
 import { connection } from "next/server";
 import { trajectoryAnswerSchema, trajectoryPageSteps, trajectoryQuerySchema } from "@/lib/contract/trajectory";
 import { getServerContext } from "@/lib/server/context";
-import { parseQuery, publicJson, respond } from "@/lib/server/http";
+import { parseQuery, publicJson } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { readSteps, requireTrajectory } from "@/lib/server/trajectories";
 
 type Params = { params: Promise<{ id: string }> };
 
 export async function GET(request: Request, { params }: Params): Promise<Response> {
   await connection();
-  return respond(async () => {
+  return respondTo("getTrajectory", request, async () => {
     const { id } = await params;
     const what = { code: "trajectory.bad-query", what: "the query of the trajectory" };
     const query = parseQuery(request, trajectoryQuerySchema, what);

@@ -1,12 +1,12 @@
 import { connection } from "next/server";
 import { getServerContext } from "@/lib/server/context";
 import { findBundle } from "@/lib/server/evidence";
-import { respond } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { sendBlob } from "@/lib/server/send-blob";
 
 export async function GET(request: Request, { params }: { params: Promise<{ id: string }> }): Promise<Response> {
   await connection();
-  return respond(async () => {
+  return respondTo("getBundle", request, async () => {
     const context = await getServerContext();
     const bundle = await findBundle(context, (await params).id);
     return sendBlob(context, request, {

@@ -1,6 +1,6 @@
 import { connection } from "next/server";
 import { getServerContext } from "@/lib/server/context";
-import { respond } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { sendBlob } from "@/lib/server/send-blob";
 import { requireTrajectory } from "@/lib/server/trajectories";
 
@@ -8,7 +8,7 @@ type Params = { params: Promise<{ id: string }> };
 
 export async function GET(request: Request, { params }: Params): Promise<Response> {
   await connection();
-  return respond(async () => {
+  return respondTo("getTrajectoryFile", request, async () => {
     const context = await getServerContext();
     const { attemptId, trajectory } = await requireTrajectory(context, (await params).id);
     return sendBlob(context, request, {

@@ -1,14 +1,14 @@
 import { connection } from "next/server";
 import { getServerContext } from "@/lib/server/context";
 import { findEvidenceFile } from "@/lib/server/evidence";
-import { respond } from "@/lib/server/http";
+import { respondTo } from "@/lib/server/operation";
 import { sendBlob } from "@/lib/server/send-blob";
 
 type Params = { params: Promise<{ id: string; path: string[] }> };
 
 export async function GET(request: Request, { params }: Params): Promise<Response> {
   await connection();
-  return respond(async () => {
+  return respondTo("getEvidenceFile", request, async () => {
     const context = await getServerContext();
     const { id, path } = await params;
     const name = path.join("/");
