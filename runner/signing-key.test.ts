@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { publicKeyPem } from "@/lib/evidence/node/key-file";
-import { loadSigningKey, publicKeyPath } from "./signing-key";
+import { loadSigningKey } from "./signing-key";
 
 let dir: string;
 let path: string;
@@ -39,12 +39,10 @@ describe("a signing key", () => {
     await expect(loadSigningKey(path)).rejects.toMatchObject({ code: "key.other-public" });
   });
 
-  it("takes its public half along where attach put it aside", async () => {
+  it("is refused beside another key's public half also where that key stands aside: attach moves both", async () => {
     const old = await loadSigningKey(path);
-    const aside = `${path}.${old.keyid.slice(0, 12)}`;
-    await rename(path, aside);
-    const now = await loadSigningKey(path);
-    expect(await readFile(publicPath, "utf8")).toBe(publicKeyPem(now.spki));
-    expect(await readFile(publicKeyPath(aside), "utf8")).toBe(publicKeyPem(old.spki));
+    await rename(path, `${path}.${old.keyid.slice(0, 12)}`);
+    await expect(loadSigningKey(path)).rejects.toMatchObject({ code: "key.other-public" });
+    expect(await readFile(publicPath, "utf8")).toBe(publicKeyPem(old.spki));
   });
 });

@@ -1,13 +1,7 @@
-import { readFile, rename } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { InfraDevError } from "@/lib/contract/errors";
 import { keyidOf, type Signer } from "@/lib/evidence/keys";
-import {
-  loadOrCreateKey,
-  loadPrivateKey,
-  parsePublicKeyPem,
-  publicKeyPem,
-  writeNewFile,
-} from "@/lib/evidence/node/key-file";
+import { loadOrCreateKey, parsePublicKeyPem, publicKeyPem, writeNewFile } from "@/lib/evidence/node/key-file";
 
 /** Where the public half of a key file stands: `key.pem` -> `key.pub.pem`. */
 export const publicKeyPath = (keyPath: string): string => keyPath.replace(/(\.pem)?$/, ".pub.pem");
@@ -31,12 +25,6 @@ export async function loadSigningKey(keyPath: string): Promise<Signer> {
   const signer = await loadOrCreateKey(keyPath);
   const publicPath = publicKeyPath(keyPath);
   let found = await findPublicKeyid(publicPath);
-  // A key that attach put aside, since the server knew it already, takes its public half along.
-  const aside = `${keyPath}.${found?.slice(0, 12)}`;
-  if (found !== null && found !== signer.keyid && (await isKey(aside, found))) {
-    await rename(publicPath, publicKeyPath(aside));
-    found = null;
-  }
   // Several may start at once: what another one wrote meanwhile is looked at, too.
   if (found === null && !(await writeNewFile(publicPath, publicKeyPem(signer.spki), 0o644))) {
     found = await findPublicKeyid(publicPath);
@@ -53,9 +41,3 @@ export async function loadSigningKey(keyPath: string): Promise<Signer> {
     remedy: `move ${publicPath} away (it is then written for the key that is there), or put the key that it belongs to back to ${keyPath}`,
   });
 }
-
-const isKey = (path: string, keyid: string): Promise<boolean> =>
-  loadPrivateKey(path).then(
-    (signer) => signer.keyid === keyid,
-    () => false,
-  );

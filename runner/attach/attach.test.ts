@@ -1,8 +1,11 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { InfraDevError } from "@/lib/contract/errors";
 import type { HostFacts } from "@/lib/contract/result";
+import { publicKeyPem } from "@/lib/evidence/node/key-file";
+import { loadSigningKey } from "../signing-key";
 import { sha256Hex } from "../suites/files";
 import type { LoadedTask } from "../suites/load";
 import { ensureRegistered, serveJobs } from "./attach";
@@ -113,6 +116,20 @@ describe("a runner against a server", () => {
     await expect(ensureRegistered(data, request)).rejects.toMatchObject({ code: "attach.token-missing" });
     server.tokens.clear();
     await expect(ensureRegistered(data, { ...request, token })).rejects.toMatchObject({ code: "runner.token-unknown" });
+  });
+
+  it("puts a key that the server knows already aside, with its public half, and makes another one", async () => {
+    const old = await loadSigningKey(data.keyPath);
+    const taken = new InfraDevError("conflict", { code: "runner.key-taken", message: "registered already" });
+    vi.spyOn(ServerApi.prototype, "register").mockRejectedValueOnce(taken);
+    const { signer, registration } = await ensureRegistered(data, { server: server.url, token, name: "host", host });
+    vi.restoreAllMocks();
+    expect(signer.keyid).not.toBe(old.keyid);
+    expect(registration.keyid).toBe(signer.keyid);
+    const aside = `${data.keyPath}.${old.keyid.slice(0, 12)}`;
+    expect((await loadSigningKey(aside)).keyid).toBe(old.keyid);
+    expect(await readFile(`${aside}.pub.pem`, "utf8")).toBe(publicKeyPem(old.spki));
+    expect((await loadSigningKey(data.keyPath)).keyid).toBe(signer.keyid);
   });
 
   it("refuses a data folder that another process uses, and takes one over that a dead process left", async () => {

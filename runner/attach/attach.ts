@@ -5,7 +5,7 @@ import { protocol } from "@/lib/contract/job";
 import type { HostFacts } from "@/lib/contract/result";
 import { toBase64, utf8 } from "@/lib/evidence/bytes";
 import type { Signer } from "@/lib/evidence/keys";
-import { loadSigningKey } from "../signing-key";
+import { loadSigningKey, publicKeyPath } from "../signing-key";
 import { runnerVersion } from "../version";
 import { type JobContext, type JobEnd, recoverJobs, runJob } from "./job";
 import { defaultBackoff, sleep, withRetry } from "./retry";
@@ -58,7 +58,10 @@ export async function ensureRegistered(
     });
   const answer = await register().catch(async (error: unknown) => {
     if (!(error instanceof InfraDevError && error.code === "runner.key-taken")) throw error;
-    await rename(data.keyPath, `${data.keyPath}.${signer.keyid.slice(0, 12)}`);
+    const aside = `${data.keyPath}.${signer.keyid.slice(0, 12)}`;
+    // The public half first: where this ends between the two, it is written anew beside its key.
+    await rename(publicKeyPath(data.keyPath), publicKeyPath(aside));
+    await rename(data.keyPath, aside);
     signer = await loadSigningKey(data.keyPath);
     return register();
   });

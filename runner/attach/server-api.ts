@@ -25,6 +25,7 @@ import {
   uploadFinishResponseSchema,
 } from "@/lib/contract/upload";
 import type { JobState } from "@/lib/contract/vocabulary";
+import { withinTime } from "../within-time";
 import { refusalOf, TransientError } from "./retry";
 
 export type LogsAnswer = z.infer<typeof logsResponseSchema>;
@@ -83,13 +84,13 @@ export class ServerApi {
   private async send(path: string, what: string, init: RequestInit, timeoutMs = requestTimeoutMs): Promise<Response> {
     const headers = new Headers(init.headers);
     if (this.credential !== null) headers.set("authorization", `Bearer ${this.credential}`);
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
     let response: Response;
     let body: ArrayBuffer;
     try {
-      response = await fetch(new URL(path, this.server), { ...init, headers, signal, redirect: "error" });
-      body = await response.arrayBuffer();
+      [response, body] = await withinTime(timeoutMs, init.signal, async (signal) => {
+        const answer = await fetch(new URL(path, this.server), { ...init, headers, signal, redirect: "error" });
+        return [answer, await answer.arrayBuffer()];
+      });
     } catch (cause) {
       if (init.signal?.aborted) throw init.signal.reason;
       const reason = cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : "";

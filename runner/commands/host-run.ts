@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import { appendFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -9,6 +9,7 @@ import { ensurePython } from "../grading/python-runtime";
 import { failedSteps } from "../host-run/failed-steps";
 import { type HostRunStep, hostRunSteps, runOnHost } from "../host-run/host-run";
 import { hostRunTable } from "../host-run/table";
+import { requireFile } from "../input-file";
 import { loadSigningKey } from "../signing-key";
 import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
 import { provideSources } from "../suites/upstream/sources";
@@ -91,7 +92,13 @@ export function registerHostRun(program: Command): void {
         const untilMs = performance.now() + options.minutes * 60_000;
         const out = await ensureOutputFolder(options.out);
         const tablePath = join(out, "table.md");
-        await appendFile(tablePath, ""); // fails before the work, not after it
+        if (existsSync(tablePath)) {
+          await requireFile(tablePath, {
+            code: "host-run.table",
+            rule: "the table is a file in the folder that --out names",
+            remedy: "remove it, or name another --out",
+          });
+        }
         const signer = await loadSigningKey(resolve(options.key));
         const tasks: LoadedTask[] = [];
         const folders = (await Promise.all((names.length > 0 ? names : [undefined]).map(taskFolders))).flat();

@@ -64,4 +64,19 @@ describe("task validate --merge", () => {
     expect(written).toMatch(new RegExp(`where: .*${slug}, ${name}\n`));
     expect(await readdir(work), "nothing is written").not.toContain("out");
   });
+
+  it("leaves out a mutant that the task has no longer", async () => {
+    const mutants = join(task, "mutants");
+    const last =
+      (await readdir(mutants))
+        .filter((file) => file.endsWith(".patch"))
+        .sort()
+        .at(-1) ?? "";
+    const path = join(mutants, last);
+    const graded = await readFile(path);
+    await rm(path);
+    const { code, written } = await merge().finally(() => writeFile(path, graded));
+    expect(written).toContain(`${slug}: admitted`);
+    expect(code).toBe(0);
+  });
 });

@@ -109,6 +109,28 @@ describe("runner verify", () => {
     expect(document.keysFrom).toContain("that server is trusted");
   });
 
+  it.each([
+    ["does not answer", false],
+    ["begins an answer only", true],
+  ])("gives a server up that %s", async (_, begins) => {
+    const silent = createServer((_request, response) => {
+      if (begins) response.writeHead(200).write("{");
+    });
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const asked = new Promise((resolve) => silent.once("request", resolve));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const refused = verify(bundle.path, "--server", `http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+      await asked;
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect(await refused).toMatchObject({ code: 2, err: expect.stringContaining("[environment.unreachable]") });
+    } finally {
+      vi.useRealTimers();
+      silent.closeAllConnections();
+      silent.close();
+    }
+  });
+
   it("does not believe a server whose receipt is by a key that is not pinned", async () => {
     const { code, out } = await verify(bundle.path, "--keys", files.pem, "--server", url);
     expect(code).toBe(1);

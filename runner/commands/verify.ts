@@ -18,6 +18,7 @@ import { readGivenFile } from "../given-file";
 import { requireFile } from "../input-file";
 import { exitCodes, formatBytes, type Output } from "../terminal/output";
 import { atServer, isRefusedPort } from "../terminal/unreachable";
+import { withinTime } from "../within-time";
 import { runCommand } from "./run-command";
 
 type VerifyCommandOptions = { keys?: string; server?: string; receipt?: string; json?: boolean };
@@ -68,16 +69,19 @@ async function parseKeys(text: string, where: string): Promise<PublishedKey[]> {
   return parsed.data.keys;
 }
 
+/** What this text says in JSON; null, which every schema refuses, where it is none. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 async function readReceipt(name: string, signal: AbortSignal): Promise<DsseEnvelope> {
   const use = { option: "--receipt", code: "usage.receipt-form", maxBytes, remedy: receiptRemedy, signal };
   const text = (await readGivenFile(name, use)).toString();
-  let raw: unknown = null;
-  try {
-    raw = JSON.parse(text);
-  } catch {
-    // refused below, by the schema
-  }
-  const parsed = dsseEnvelopeSchema.safeParse(raw);
+  const parsed = dsseEnvelopeSchema.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   throw new InfraDevError(
     "invalid",
@@ -90,10 +94,18 @@ async function readReceipt(name: string, signal: AbortSignal): Promise<DsseEnvel
   );
 }
 
-async function fetchFrom(server: URL, path: string, signal: AbortSignal): Promise<Response> {
+/** A server's whole answer. */
+async function fetchFrom(
+  server: URL,
+  path: string,
+  signal: AbortSignal,
+): Promise<{ ok: boolean; status: number; text: string }> {
   const url = new URL(path, server);
   try {
-    return await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(answerLimitMs)]) });
+    return await withinTime(answerLimitMs, signal, async (within) => {
+      const response = await fetch(url, { signal: within });
+      return { ok: response.ok, status: response.status, text: await response.text() };
+    });
   } catch (cause) {
     if (signal.aborted) throw cause;
     if (isRefusedPort(cause)) return atServer(server)(cause);
@@ -115,7 +127,7 @@ async function fetchKeys(server: URL, signal: AbortSignal): Promise<PublishedKey
   const path = "/.well-known/infradev-keys.json";
   const response = await fetchFrom(server, path, signal);
   if (!response.ok) throw unexpectedAnswer(server, path, response.status);
-  return parseKeys(await response.text(), new URL(path, server).href);
+  return parseKeys(response.text, new URL(path, server).href);
 }
 
 /** What the server holds about a grading; null where it knows none of this id. */
@@ -124,7 +136,7 @@ async function fetchEvidence(server: URL, gradingId: string, signal: AbortSignal
   const response = await fetchFrom(server, path, signal);
   if (response.status === 404) return null;
   if (!response.ok) throw unexpectedAnswer(server, path, response.status);
-  const parsed = evidenceResponseSchema.safeParse(await response.json().catch(() => null));
+  const parsed = evidenceResponseSchema.safeParse(parseJson(response.text));
   if (parsed.success) return parsed.data;
   throw new InfraDevError(
     "unavailable",

@@ -337,6 +337,44 @@ it("keeps in quarantine what is not seen any more, with its reason, and clears i
   expect(events.slice(2).map(({ type }) => type)).toEqual(["cleared", "cleared"]);
 });
 
+it("tells last of what is not seen any more, as such, and does not wait for it", async () => {
+  const [first, second, ...others] = gpus;
+  if (first === undefined || second === undefined) throw new Error("no GPU");
+  const sick = { ...second, eccUncorrected: 2 };
+  await fake.answer({ gpus: [{ ...first, processes: [{ pid: 7, usedMb: 100 }] }, sick, ...others] });
+  await newPool().look();
+  await fake.answer({ gpus: [sick, ...others] });
+  const { quarantined } = await newPool().look();
+  expect(quarantined.map(({ uuid: which, isSeen }) => [which, isSeen])).toEqual([
+    [uuid(1), true],
+    [uuid(0), false],
+  ]);
+  const refusalOf = (count: number) =>
+    Promise.race([
+      newPool({ graceMs: 60_000 })
+        .acquire(count)
+        .catch((error: unknown) => error),
+      sleep(5000, "waits"),
+    ]);
+  expect(await refusalOf(3)).toMatchObject({
+    message: expect.stringMatching(
+      /serve 2 of 3 GPUs: GPU \d has 2 unc[^;]*; not seen now, in [^;]*: GPU \d is used by/,
+    ),
+    problem: { remedy: expect.stringContaining("nvidia-smi --gpu-reset") },
+  });
+  await fake.answer({ gpus: [second, ...others] });
+  expect(await refusalOf(4)).toMatchObject({
+    message: expect.stringContaining("3 of 4 GPUs: not seen now"),
+    problem: { remedy: expect.stringContaining("ask for fewer") },
+  });
+  await fake.answer({ gpus: [first, sick, ...others] });
+  await newPool().look();
+  await fake.answer({ gpus: [first, ...others] });
+  expect(await refusalOf(4), "a GPU that fell off the bus").toMatchObject({
+    problem: { remedy: expect.stringContaining("nvidia-smi --gpu-reset") },
+  });
+});
+
 it("does not take a grading's own processes for foreign ones", async () => {
   const pool = newPool();
   const grant = await pool.acquire(2);

@@ -5,7 +5,7 @@ import { type Discovery, discoverGpus, type Gpu, type GpuInventory } from "./dis
 import { type GpuGrant, gpusInWords } from "./grant";
 import { faultsOf } from "./health";
 import { findHolder, type GpuLock, type Holder, releaseAll, takeLock, takeLocks, turnOf } from "./lock";
-import { Quarantine, type QuarantineEntry, type QuarantineEvent } from "./quarantine";
+import { Quarantine, type QuarantinedGpu, type QuarantineEvent, reasonsOf, sortSeen } from "./quarantine";
 
 export type PoolOptions = {
   /** What holds the GPUs, told to whoever finds them in use. */
@@ -27,7 +27,8 @@ export type HostGpus = {
   free: Gpu[];
   /** In use by a grading, of this process or another one. */
   busy: { gpu: Gpu; holder: Holder }[];
-  quarantined: QuarantineEntry[];
+  /** Those that are there first. */
+  quarantined: QuarantinedGpu[];
 };
 
 type Waiting = {
@@ -90,10 +91,12 @@ export class GpuPool {
       seen = await this.see();
     }
     const { discovery, idle, busy } = seen;
-    if (discovery.state !== "ok") return { discovery, free: [], busy: [], quarantined: await this.quarantine.list() };
+    if (discovery.state !== "ok") {
+      return { discovery, free: [], busy: [], quarantined: sortSeen(await this.quarantine.list(), null) };
+    }
     const events = await this.quarantine.look(discovery.inventory, new Set(idle.map(({ uuid }) => uuid)));
     for (const event of events) this.options.onEvent?.(event);
-    const quarantined = await this.quarantine.list();
+    const quarantined = sortSeen(await this.quarantine.list(), discovery.inventory);
     const held = new Set(quarantined.map(({ uuid }) => uuid));
     this.memories = new Map(discovery.inventory.gpus.map(({ uuid, memoryMb }) => [uuid, memoryMb]));
     const free = idle.filter(({ uuid }) => !held.has(uuid));
@@ -270,7 +273,7 @@ export class GpuPool {
       `waiting for ${gpusInWords(count)}`,
       ...busy.map(({ gpu, holder }) => has(gpu, holder)),
       ...free.filter(({ uuid }) => granted.has(uuid)).map((gpu) => has(gpu, own)),
-      ...quarantined.map(({ message }) => message),
+      ...reasonsOf(quarantined),
       ...kept,
     ].join("; ");
   }
@@ -305,7 +308,7 @@ export class GpuPool {
   private refuseShort(host: HostGpus): void {
     const { discovery, quarantined } = host;
     const had = servableGpus(host).map(({ uuid }) => uuid);
-    const passing = quarantined.filter(isPassing).length;
+    const passing = quarantined.filter((entry) => entry.isSeen && isPassing(entry)).length;
     for (const entry of [...this.waiting]) {
       const fitting = had.filter(entry.usable).length;
       if (fitting >= entry.gpus) {
@@ -327,23 +330,20 @@ export function tooFew(
   minMemoryMb: number,
   found: number,
   discovery: Discovery,
-  quarantined: readonly QuarantineEntry[],
+  quarantined: readonly QuarantinedGpu[],
 ): InfraDevError {
   const wanted = `${gpusInWords(count)}${minMemoryMb > 0 ? ` of at least ${minMemoryMb} MiB` : ""}`;
-  const reasons =
+  const [reasons, remedy] =
     discovery.state === "failed"
-      ? [discovery.problem.message]
+      ? [[discovery.problem.message], discovery.problem.remedy]
       : discovery.state === "absent"
-        ? ["there is no nvidia-smi in PATH"]
-        : quarantined.map(({ message }) => message);
-  const remedy =
-    (discovery.state === "failed" ? discovery.problem.remedy : quarantined[0]?.remedy) ??
-    "ask for fewer (--gpus N), or use a host that has so many";
+        ? [["there is no nvidia-smi in PATH"], undefined]
+        : [reasonsOf(quarantined), quarantined.find((entry) => entry.isSeen || !isPassing(entry))?.remedy];
   return new InfraDevError("unavailable", {
     code: "gpu.too-few",
     message: `this host can serve ${found} of ${wanted}${reasons.length > 0 ? `: ${reasons.join("; ")}` : ""}`,
     where: "this host's GPUs",
     rule: "a launch gets healthy GPUs that it has for itself",
-    remedy,
+    remedy: remedy ?? "ask for fewer (--gpus N), or use a host that has so many",
   });
 }

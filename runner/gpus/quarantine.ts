@@ -17,11 +17,14 @@ const entrySchema = z.object({
 export type QuarantineEntry = z.infer<typeof entrySchema>;
 const fileSchema = z.object({ format: z.literal("infradev-quarantine/1"), gpus: z.array(entrySchema) });
 
+/** An entry, and whether its GPU is there, be it as one that the driver cannot read. */
+export type QuarantinedGpu = QuarantineEntry & { isSeen: boolean };
+
 export type QuarantineEvent = { type: "quarantined" | "cleared"; entry: QuarantineEntry };
 
 /**
  * GPUs that are not given to jobs, in a file of the host: a runner that starts again, or another clone's, knows of
- * them. An entry goes when its GPU is seen and healthy; one that is not seen keeps its entry. A file that cannot be read
+ * them. An entry goes when its GPU is seen and healthy; one that is not seen keeps its entry (see `sortSeen`). A file that cannot be read
  * counts as empty: the next look finds what is wrong anew.
  */
 export class Quarantine {
@@ -129,6 +132,22 @@ function isOf({ uuid }: QuarantineEntry, gpu: Gpu): boolean {
   const key = unreadableKey(gpu.pciBus).toLowerCase();
   return uuid === gpu.uuid || key.endsWith(uuid.toLowerCase().replace(/^pci:/, ""));
 }
+
+/** Entries with those first whose GPUs are there. Without an inventory none is seen. */
+export function sortSeen(entries: readonly QuarantineEntry[], inventory: GpuInventory | null): QuarantinedGpu[] {
+  const seen = new Set([
+    ...(inventory?.gpus.map(({ uuid }) => uuid) ?? []),
+    ...(inventory?.unreadable.map(({ pciBus }) => unreadableKey(pciBus)) ?? []),
+  ]);
+  const marked = entries.map((entry) => ({ ...entry, isSeen: seen.has(entry.uuid) }));
+  return [...marked.filter(({ isSeen }) => isSeen), ...marked.filter(({ isSeen }) => !isSeen)];
+}
+
+/** Why these GPUs are in quarantine, one sentence each. */
+export const reasonsOf = (quarantined: readonly QuarantinedGpu[]): string[] =>
+  quarantined.map(({ message, since, isSeen }) =>
+    isSeen ? message : `not seen now, in quarantine since ${since}: ${message}`,
+  );
 
 /** A change of the quarantine as one line. */
 export const describeQuarantine = ({ type, entry }: QuarantineEvent): string =>

@@ -11,6 +11,7 @@ import type { LoadedTask } from "../suites/load";
 import { holdReport } from "../suites/signed-report";
 import { exploitsOf, gateItems, type Validation } from "../suites/validate";
 import { runnerVersion } from "../version";
+import { withinTime } from "../within-time";
 import { outdatedRows, runCollectives } from "./collectives";
 import { failedSteps } from "./failed-steps";
 import { inWords, isNothing, type Leftovers, leftoversSince, takeStock, wasLooked, watchGpus } from "./leftovers";
@@ -112,7 +113,8 @@ async function beginRun(path: string, options: HostRunOptions): Promise<HostRun>
   }
   const host = await collectHostFacts(await options.pythonOf(firstTask));
   if (earlier !== null) {
-    refuseOtherSoftware(earlier, host, path);
+    // Of the software each report of a task tells: here it is that of the first task, whichever is named first.
+    refuseOtherSoftware(earlier, { ...earlier.host, gpus: host.gpus }, path);
     return earlier;
   }
   return {
@@ -142,51 +144,50 @@ async function makeSteps(path: string, options: HostRunOptions): Promise<HostRun
     saving = saving.then(() => writeHostRun(path, run, signer));
     return saving;
   };
-  const timeOver = AbortSignal.timeout(
-    Math.trunc(Math.min(Math.max(0, options.untilMs - performance.now()), 2 ** 31 - 1)),
-  );
-  const untilOver = AbortSignal.any([options.signal, timeOver]);
+  const leftMs = (): number => options.untilMs - performance.now();
+  /** Whether there is time for a step that is made whole or not at all. */
+  const hasTime = (step: string, neededMs: number): boolean => {
+    const enough = neededMs < leftMs();
+    if (!enough) say(`${step}: not begun, it may take ${(neededMs / 60_000).toFixed(1)} min`);
+    return enough;
+  };
   /** GPUs as soon as they are free; null where the run's time is over first. */
   const acquireInTime = async (count: number): Promise<GpuGrant | null> => {
     try {
-      return await options.acquireGpus(count, untilOver);
+      return await withinTime(leftMs(), options.signal, (within) => options.acquireGpus(count, within));
     } catch (error) {
-      if (timeOver.aborted && !options.signal.aborted) return null;
+      if (error instanceof DOMException && error.name === "TimeoutError") return null;
       throw error;
     }
   };
-  /** Does a step with `count` GPUs, or as many as a grading gets at most; not where the run's time is over first. */
+  /**
+   * Does a step with `count` GPUs, or as many as a grading gets at most, where `neededMs` are left before and once they
+   * are free.
+   */
   const withGpus = async (
     step: string,
+    neededMs: number,
     count: number,
     work: (grant: GpuGrant | null) => Promise<void>,
   ): Promise<void> => {
+    if (!hasTime(step, neededMs)) return;
     if (options.gpus === 0) return await work(null);
     const grant = await acquireInTime(Math.min(count, options.gpus));
     if (grant === null) return say(`${step}: not begun, its GPUs were not free in time`);
     try {
-      await work(grant);
+      if (hasTime(step, neededMs)) await work(grant);
     } finally {
       await grant.release();
     }
   };
-  const inTime = (neededMs: number): boolean => performance.now() + neededMs < options.untilMs;
   const sideBySide = options.gpuParallel > 1;
   const isMade = (step: "selftest" | "collectives" | "packing"): boolean =>
     run[step] !== null && (step !== "collectives" || !isOutdated(run.collectives));
   const toMake = (step: "selftest" | "collectives" | "packing"): boolean =>
     options.steps.has(step) && (!isMade(step) || (options.again && failedSteps(run).has(step)));
-  /** Whether there is time for a step that is made whole or not at all. */
-  const hasTime = (step: string, neededMs: number): boolean => {
-    const enough = inTime(neededMs);
-    if (!enough) say(`${step}: not begun, it may take ${(neededMs / 60_000).toFixed(1)} min`);
-    return enough;
-  };
-
   const selfTest = async (): Promise<void> => {
-    if (!toMake("selftest") || !hasTime("self-test", selfTestMs)) return;
-    say("self-test");
-    await withGpus("self-test", 1, async (gpus) => {
+    if (!toMake("selftest")) return;
+    await withGpus("self-test", selfTestMs, 1, async (gpus) => {
       const { controlResolved, results } = await runSelfTest({
         executor: options.executor,
         python,
@@ -209,9 +210,8 @@ async function makeSteps(path: string, options: HostRunOptions): Promise<HostRun
   const packs = options.gpuUuids.length >= 2;
   const collectives = async (): Promise<void> => {
     if (torchTask === undefined || !toMake("collectives")) return;
-    if (!hasTime("collectives", collectivesMs)) return;
     const torch = await options.pythonOf(torchTask);
-    await withGpus("collectives", 2, async (gpus) => {
+    await withGpus("collectives", collectivesMs, 2, async (gpus) => {
       const seen = await runCollectives({
         executor: options.executor,
         python: torch,
@@ -228,13 +228,17 @@ async function makeSteps(path: string, options: HostRunOptions): Promise<HostRun
     if (!packs || torchTask === undefined || !toMake("packing")) return;
     if (!hasTime("packing", packingMs)) return;
     const { executor, gpuUuids, signal } = options;
+    const within =
+      (acquire: AcquireGpus): AcquireGpus =>
+      (count, patience) =>
+        withinTime(leftMs(), patience, (signal) => acquire(count, signal));
     const seen = await runPacking({
       executor,
       python: await options.pythonOf(torchTask),
       gpus: gpuUuids.length,
       pools: new Map([
-        ["first", options.acquireGpus],
-        ["second", options.acquireElsewhere],
+        ["first", within(options.acquireGpus)],
+        ["second", within(options.acquireElsewhere)],
       ]),
       signal,
       onGraded: ({ pool, gpus, startedMs, endedMs, resolved }) =>
@@ -242,6 +246,7 @@ async function makeSteps(path: string, options: HostRunOptions): Promise<HostRun
           `packing  ${pool} pool, GPU ${gpus.join(", ")}, ${startedMs} to ${endedMs} ms: ${resolved ? "resolved" : "not resolved"}`,
         ),
     });
+    if (leftMs() <= 0 && seen.problems.length > 0) return say("packing: not made, its GPUs were not free in time");
     await save({ packing: seen });
   };
 
@@ -315,9 +320,9 @@ async function makeSteps(path: string, options: HostRunOptions): Promise<HostRun
     if (measured.has(slug) || options.overheadRounds === 0) continue;
     const gold = rows.find((row) => row.task === task)?.report.gradings.find((each) => each.patch === "gold");
     const neededMs = (gold?.durationMs ?? 0) * (2 * options.overheadRounds + 1);
-    if (options.steps.has("overhead") && gold?.resolved === true && hasTime("overhead", neededMs)) {
+    if (options.steps.has("overhead") && gold?.resolved === true) {
       const taskPython = await options.pythonOf(task);
-      await withGpus("overhead", task.manifest.task.gpusGrade, async (gpus) => {
+      await withGpus("overhead", neededMs, task.manifest.task.gpusGrade, async (gpus) => {
         const overhead = await measureOverhead({
           task,
           executor: options.executor,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { discoverGpus } from "../gpus/discover";
 import type { GpuGrant } from "../gpus/grant";
 import { GpuPool } from "../gpus/pool";
@@ -50,6 +50,27 @@ describe("gradings packed onto GPUs", () => {
       expect(asked.reduce((sum, each) => sum + each.gpus, 0)).toBe(4 * gpus);
       expect(new Set(asked.map((each) => each.gpus))).toEqual(new Set([gpus / 2, gpus]));
     }
+  });
+});
+
+describe("whoever waits for GPUs", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("is forgotten after three minutes", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const never = (_: number, own: AbortSignal): Promise<never> =>
+      new Promise((_, reject) => own.addEventListener("abort", () => reject(own.reason)));
+    const pools = new Map([
+      ["first", never],
+      ["second", never],
+    ]);
+    const packing = pack({ gpus: 2, pools, signal: new AbortController().signal, resolves: async () => true });
+    await vi.advanceTimersByTimeAsync(400_000);
+    const { gradings, problems } = await packing;
+    expect(gradings).toEqual([]);
+    expect(problems.filter((problem) => problem.includes("pool: TimeoutError"))).toHaveLength(6);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { GpuGrant } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import type { PythonRuntime } from "../grading/python-runtime";
+import { withinTime } from "../within-time";
 import { gradeKnownTask, type KnownTask } from "./known-task";
 import type { HostRun, Packed } from "./state";
 
@@ -94,13 +95,14 @@ export async function pack(options: {
   const { signal } = options;
   const beganMs = performance.now();
   const since = (): number => Math.round(performance.now() - beganMs);
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   const one = async ({ pool, gpus: count }: Asked, begun: () => void): Promise<Packed> => {
     const askedMs = since();
     const acquire = options.pools.get(pool);
-    const grant = await (acquire?.(count, patience) ?? Promise.reject(new Error("there is no such pool"))).finally(
-      begun,
-    );
+    const grant = await withinTime(
+      patienceMs - askedMs,
+      signal,
+      (within) => acquire?.(count, within) ?? Promise.reject(new Error("there is no such pool")),
+    ).finally(begun);
     const startedMs = since();
     try {
       const resolved = await options.resolves(grant);

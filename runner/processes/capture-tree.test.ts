@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { capture } from "./capture";
 import { captureTree } from "./capture-tree";
 
 let folder: string;
@@ -23,12 +24,14 @@ afterAll(async () => {
 
 const options = { cwd: "/", env: { PATH: "/usr/bin:/bin" }, signal: undefined, timeoutMs: 60_000 };
 
+const soon = { timeout: 20_000 };
+
 /** Arguments of a shell that leaves a process in a session of its own, which holds its output, and then goes on. */
 const leaving = (then: string): string[] => ["-c", `setsid sleep 300 & echo $! > ${pidFile}; ${then}`];
 
 /** Whether that process lives, once it was started. */
 async function isLeft(): Promise<boolean> {
-  await expect.poll(() => readFile(pidFile, "utf8").catch(() => "")).toMatch(/\d\n/);
+  await expect.poll(() => readFile(pidFile, "utf8").catch(() => ""), soon).toMatch(/\d\n/);
   const pid = readFileSync(pidFile, "utf8").trim();
   return existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
 }
@@ -44,14 +47,29 @@ describe.runIf(existsSync("/proc/self/stat"))("what a program starts", () => {
   it("ends with it", async () => {
     const quiet = ["-c", `setsid sleep 300 > ${pidFile}.out 2>&1 & echo $! > ${pidFile}`];
     expect(await captureTree("/bin/sh", quiet, options)).toMatchObject({ code: 0 });
-    await expect.poll(isLeft).toBe(false);
+    await expect.poll(isLeft, soon).toBe(false);
   });
 
   it("ends with it at its time-out", async () => {
-    const ended = await captureTree("/bin/sh", leaving("sleep 300"), { ...options, timeoutMs: 500 });
+    const ended = await captureTree("/bin/sh", leaving("sleep 300"), { ...options, timeoutMs: 3000 });
     expect(ended.signal).toBe("SIGKILL");
     expect(await isLeft()).toBe(false);
   });
+
+  it("ends at its time-out though memory was collected meanwhile", async () => {
+    const source = fileURLToPath(new URL("capture-tree.ts", import.meta.url));
+    const program = `import { captureTree } from ${JSON.stringify(source)};
+const collecting = setInterval(globalThis.gc, 50);
+const ended = await captureTree("/bin/sh", ["-c", "sleep 60"], ${JSON.stringify({ ...options, timeoutMs: 1000 })});
+clearInterval(collecting);
+process.stdout.write(String(ended.signal));`;
+    const { stdout } = await capture(
+      process.execPath,
+      ["--expose-gc", "--import", "tsx", "--input-type=module", "-e", program],
+      { timeoutMs: 45_000 },
+    );
+    expect(stdout).toBe("SIGKILL");
+  }, 60_000);
 
   it("ends with it on an abort, before that is told", async () => {
     const controller = new AbortController();
@@ -78,6 +96,6 @@ await captureTree("/bin/sh", ${JSON.stringify(leaving("sleep 300"))}, ${JSON.str
     const starter = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program]);
     expect(await isLeft()).toBe(true);
     starter.kill("SIGKILL");
-    await expect.poll(isLeft, { timeout: 5000 }).toBe(false);
+    await expect.poll(isLeft, soon).toBe(false);
   });
 });

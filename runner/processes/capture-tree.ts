@@ -39,13 +39,16 @@ export async function captureTree(
   guardian.stdin.on("error", () => undefined);
   await once(guardian, "spawn");
   const gone = once(guardian, "exit");
-  const over = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
+  let giveUp: (value: null) => void = () => undefined;
   const stuck = new Promise<null>((resolve) => {
-    over.addEventListener("abort", () => {
-      guardian.stdin.end();
-      setTimeout(() => resolve(null), endWithinMs).unref();
-    });
+    giveUp = resolve;
   });
+  const end = (): void => {
+    guardian.stdin.end();
+    setTimeout(() => giveUp(null), endWithinMs).unref();
+  };
+  const timer = setTimeout(end, timeoutMs);
+  signal?.addEventListener("abort", end);
   try {
     signal?.throwIfAborted();
     const run = capture(program, args, { cwd, env: { ...env, [markVariable]: mark } });
@@ -57,6 +60,8 @@ export async function captureTree(
     signal?.throwIfAborted();
     return captured;
   } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", end);
     guardian.stdin.end();
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { access, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -195,7 +195,11 @@ async function makeGradings(task: LoadedTask, options: GateOptions): Promise<Val
     if (failed !== undefined) throw failed.reason;
     if (options.shard.index === 1) report = { ...report, exploits: await options.exploits(report.exploits) };
     // Without a grading it says nothing, and what may stand there does.
-    if (report.gradings.length > 0) await writeValidation(options.out, report, options.signer);
+    const isFirst = await access(options.out).then(
+      () => false,
+      () => true,
+    );
+    if (report.gradings.length > 0 || isFirst) await writeValidation(options.out, report, options.signer);
     return report;
   } finally {
     await rm(work, { recursive: true, force: true });

@@ -208,7 +208,8 @@ function mergeExploits(reports: readonly Validation[]): Validation["exploits"] {
 
 /** Throws `validation.patch` where a reference patch of the task is of other bytes than the one that was graded. */
 export async function requireGradedPatches(task: LoadedTask, report: Validation): Promise<void> {
-  for (const { patch, patchSha256 } of report.gradings) {
+  const planned = new Set(gateItems(task, 1).map(({ patch }) => patch));
+  for (const { patch, patchSha256 } of report.gradings.filter((grading) => planned.has(grading.patch))) {
     if (patchSha256 === undefined || patchSha256 === sha256Hex(await readReferencePatch(task, patch))) continue;
     throw new InfraDevError("conflict", {
       code: "validation.patch",

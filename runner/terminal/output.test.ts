@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, link, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -128,6 +128,23 @@ describe("an error", () => {
       const { written, streams } = fakeStreams(false);
       reportError(await mkdir(path, { recursive: true }).catch((error: unknown) => error), true, streams);
       expect(JSON.parse(written.stdout).error).toMatchObject({ code, where: path });
+    }
+    await rm(dir, { recursive: true });
+  });
+
+  it("of a call with two paths names both, and only the second where something stands there", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "infradev-output-"));
+    const [file, missing, other] = [join(dir, "file"), join(dir, "missing"), join(dir, "other")];
+    await writeFile(file, "");
+    await writeFile(other, "");
+    for (const [call, code, where] of [
+      [rename(missing, other), "environment.missing", `${missing} -> ${other}`],
+      [copyFile(missing, other), "environment.missing", `${missing} -> ${other}`],
+      [link(file, other), "environment.exists", other],
+    ] as const) {
+      const { written, streams } = fakeStreams(false);
+      reportError(await call.catch((error: unknown) => error), true, streams);
+      expect(JSON.parse(written.stdout).error).toMatchObject({ code, where });
     }
     await rm(dir, { recursive: true });
   });

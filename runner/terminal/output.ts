@@ -205,14 +205,18 @@ const systemProblems: Record<string, readonly [code: string, message: string, ru
   ],
 };
 
+/** Of a call with two paths that is both: which of them is meant, only "exists" says. */
+const placeOf = ({ code, path, dest }: NodeJS.ErrnoException & { dest?: string }): string | undefined =>
+  dest === undefined || path === undefined ? path : code === "EEXIST" ? dest : `${path} -> ${dest}`;
+
 const problemOf = (error: unknown): Problem => {
   if (error instanceof InfraDevError) return error.problem;
-  const { code = "", syscall, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
+  const { code = "", syscall } = error as NodeJS.ErrnoException;
   const known = systemProblems[code];
   if (known) {
     const [ours, message, rule, remedy] = known;
     const told = `${message} (${syscall === undefined ? code : `${code}, ${syscall}`})`;
-    const where = dest ?? path;
+    const where = placeOf(error as NodeJS.ErrnoException);
     return { code: ours, message: told, ...(where === undefined ? {} : { where }), rule, remedy };
   }
   return { code: "internal.defect", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
