@@ -89,10 +89,7 @@ export function ApiReference({ document }: { document: OpenApiDocument }) {
     <>
       <div className="page-head">
         <h1>API</h1>
-        <p className="lead">
-          Every page has a twin under <code>/api/v1</code>. Reading needs no key and is open to every origin. A
-          parameter that an operation does not list, or that is given twice, is refused.
-        </p>
+        <p className="lead">{document.info.description}</p>
       </div>
       <div className="prose">
         <p>

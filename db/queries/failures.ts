@@ -16,8 +16,8 @@ export interface FailureScope {
 const judging = ["completed", "candidate-timeout"];
 
 /**
- * The suite versions that a filter names, the newest of each suite where it names no version; null where it names a
- * suite or version that there is not.
+ * The suite versions that a filter names. Where it names no version, they are the newest of each suite, and of the suite
+ * of a submission that it names the submission's own. Null where it names a suite or version that there is not.
  */
 export async function findFailureScope(sql: SqlRunner, filter: FailureFilter): Promise<FailureScope | null> {
   const suites = await sql<FailureScope["suites"]>`
@@ -25,7 +25,9 @@ export async function findFailureScope(sql: SqlRunner, filter: FailureFilter): P
     from suite
     where ${filter.suite ? sql`suite.slug = ${filter.suite}` : sql`exists (select 1 from task where suite_id = suite.id)`}
       and ${filter.version ? sql`suite.version = ${filter.version}` : sql`true`}
-    order by suite.position, suite.slug, string_to_array(suite.version, '.')::int[] desc`;
+    order by suite.position, suite.slug,
+             suite.id = (select suite_id from submission where id = ${filter.submission ?? null}::uuid) desc,
+             string_to_array(suite.version, '.')::int[] desc`;
   if (suites.length === 0 && (filter.suite || filter.version)) return null;
   if (filter.entryKind) return { filter, entryKind: filter.entryKind, suites: [...suites] };
   const [found] = await sql<{ models: boolean; references: boolean }[]>`
@@ -42,20 +44,23 @@ export async function findFailureScope(sql: SqlRunner, filter: FailureFilter): P
 /** Filters that name something, in the order in which an unknown one is told. */
 const naming = ["task", "repository", "entry", "model", "submission"] as const;
 
-/** The first filter that names nothing that there is in these suites; null where each names something. */
-export async function findUnknownName(
-  sql: SqlRunner,
-  { filter, suites }: FailureScope,
-): Promise<(typeof naming)[number] | null> {
+/**
+ * The first filter that names nothing that there is in the suite and version of the filter, in every one where it names
+ * none; null where each names something.
+ */
+export async function findUnknownName(sql: SqlRunner, filter: FailureFilter): Promise<(typeof naming)[number] | null> {
   const { task = null, repository = null, entry = null, model = null, submission = null } = filter;
-  const ids = suites.map(({ id }) => id);
+  const suites = sql`
+    select id from suite
+    where ${filter.suite ? sql`slug = ${filter.suite}` : sql`true`}
+      and ${filter.version ? sql`version = ${filter.version}` : sql`true`}`;
   const shown = sql`
     select 1 from submission join entry on entry.id = submission.entry_id
-    where submission.suite_id = any(${ids}::int[]) and submission.withdrawn_at is null
+    where submission.suite_id in (${suites}) and submission.withdrawn_at is null
       and (submission.published_at is not null or submission.id = ${submission}::uuid)`;
   const [known] = await sql<Record<(typeof naming)[number], boolean>[]>`
-    select exists (select 1 from task where suite_id = any(${ids}::int[]) and slug = ${task}) as task,
-           exists (select 1 from task where suite_id = any(${ids}::int[]) and repo = ${repository}) as repository,
+    select exists (select 1 from task where suite_id in (${suites}) and slug = ${task}) as task,
+           exists (select 1 from task where suite_id in (${suites}) and repo = ${repository}) as repository,
            exists (${shown} and entry.slug = ${entry}) as entry,
            exists (${shown} and entry.model = ${model}) as model,
            exists (${shown} and submission.id = ${submission}::uuid) as submission`;

@@ -65,6 +65,9 @@ export const logPageSize = 1000;
 const wordList = (words: readonly string[]) =>
   z.string().regex(new RegExp(`^(?:${words.join("|")})(?:,(?:${words.join("|")}))*$`), `expected ${words.join(", ")}`);
 
+/** Parameters that are such lists: each word may also stand in a parameter of its own, as a form sends them. */
+export const listParameters: readonly string[] = ["tier", "cols"];
+
 /** Query of a board, as the board's page spells it too. The pages of a long board are the page's alone. */
 export const boardQuerySchema = z.object({
   suite: slugSchema.optional().describe("The suite; the site's first one by default."),
@@ -79,7 +82,7 @@ export const boardQuerySchema = z.object({
   organization: displayNameSchema.optional().describe("Only rows of this organization."),
   agent: displayNameSchema.optional().describe("Only rows of this agent."),
   effort: displayNameSchema.optional().describe("Only rows of this reasoning effort."),
-  tier: wordList(tiers).optional().describe("Only rows of these tiers, joined by commas."),
+  tier: wordList(tiers).optional().describe("Only rows of these tiers, joined by commas or given once for each."),
   data: z.literal("per-task").optional().describe("Only rows with per-task data."),
   configuration: z
     .enum(["standard", "custom"])
@@ -87,7 +90,9 @@ export const boardQuerySchema = z.object({
     .describe("Only rows that keep to the suite's standard configuration, or that do not."),
   cols: wordList([...boardColumns, "none"])
     .optional()
-    .describe("Columns of the table beside rank, model and % resolved, joined by commas; all by default."),
+    .describe(
+      "Columns of the table beside rank, model and % resolved, joined by commas or given once for each; all by default.",
+    ),
   view: z
     .enum(["table", "pareto", "matrix"])
     .optional()

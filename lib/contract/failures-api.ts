@@ -65,7 +65,9 @@ const wordOf = (words: readonly string[]) =>
 /** Which failures: every filter that is left out lets everything through. */
 export const failureFilterSchema = z.object({
   suite: slugSchema.optional().describe("The suite; every suite by default."),
-  version: suiteVersionSchema.optional().describe("Its version; the newest of each suite by default."),
+  version: suiteVersionSchema
+    .optional()
+    .describe("Its version; by default that of the submission, and the newest of each suite where none is named."),
   entryKind: z
     .enum(entryKinds)
     .optional()

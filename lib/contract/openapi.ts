@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ApiOperation, apiOperations, namedSchemas, type SchemaName } from "./api-operations";
+import { type ApiOperation, apiOperations, listParameters, namedSchemas, type SchemaName } from "./api-operations";
 
 /** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */
 export type JsonSchema = { [keyword: string]: unknown };
@@ -100,6 +100,12 @@ function operationOf(operation: ApiOperation): OpenApiOperation {
   };
 }
 
+/** Which parameters are refused; `lib/server/operation.ts` does it. */
+const parameterRule =
+  "An operation that answers application/json refuses a parameter that it does not list; one that gives an image or a " +
+  "file of another type ignores it, so that embedded and shared addresses keep working. A listed parameter that is " +
+  `given twice is refused by both, but for ${listParameters.join(" and ")}, whose words may be given one by one.`;
+
 /** The public interface as an OpenAPI 3.1 document, made from the schemas that the server itself answers by. */
 export function openApiDocument(version: string): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
@@ -111,8 +117,8 @@ export function openApiDocument(version: string): OpenApiDocument {
       title: "InfraDev",
       version,
       description:
-        "Results, evidence and log of the benchmark. Reading needs no key and is open to every origin. " +
-        "A parameter that an operation does not name is refused.",
+        "Results, evidence and log of the benchmark: every page of the site has a twin under /api/v1. " +
+        `Reading needs no key and is open to every origin. ${parameterRule}`,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

@@ -26,8 +26,8 @@ export async function readFailureListRequest(request: Request): Promise<{ filter
 
 async function requireKnown(filter: FailureFilter): Promise<FailureFilter> {
   const { sql } = getDatabase();
-  const scope = found(await findFailureScope(sql, filter), "suite.unknown", scopeName(filter));
-  const unknown = await findUnknownName(sql, scope);
+  found(await findFailureScope(sql, filter), "suite.unknown", scopeName(filter));
+  const unknown = await findUnknownName(sql, filter);
   return unknown === null
     ? filter
     : found<never>(null, `${unknown}.unknown`, `${scopeName(filter)}: ${filter[unknown]}`);

@@ -164,7 +164,10 @@ function tooLarge(limitBytes: number): InfraDevError {
   });
 }
 
-/** The named parameters of a query that are given, parsed. Throws `<code>`, naming the parameter. */
+/**
+ * The named parameters of a query that are given, parsed; values of one that is given more than once are joined by
+ * commas. Throws `<code>`, naming the parameter.
+ */
 export function parseQuery<S extends z.ZodObject>(
   request: Request,
   schema: S,
@@ -173,8 +176,8 @@ export function parseQuery<S extends z.ZodObject>(
   const query = new URL(request.url).searchParams;
   const given = Object.fromEntries(
     Object.keys(schema.shape).flatMap((name) => {
-      const value = query.get(name);
-      return value === null ? [] : [[name, value]];
+      const values = query.getAll(name);
+      return values.length === 0 ? [] : [[name, values.join(",")]];
     }),
   );
   const rule = "parameters have the forms that /docs/api lists";

@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import type { z } from "zod";
-import { type ApiOperation, apiOperations, boardQuerySchema, namedSchemas } from "@/lib/contract/api-operations";
+import {
+  type ApiOperation,
+  apiOperations,
+  boardQuerySchema,
+  listParameters,
+  namedSchemas,
+} from "@/lib/contract/api-operations";
 import { problemResponseSchema } from "@/lib/contract/errors";
 import { failureClasses, failureTypes, unclassified } from "@/lib/contract/failures-api";
 import type { openApiDocument } from "@/lib/contract/openapi";
@@ -62,8 +68,9 @@ describe("the document", () => {
   it("is served, and every reference in it leads to a form", async () => {
     const answer = await ask(routes.get("/api/v1/openapi.json"), "/api/v1/openapi.json");
     const text = await answer.text();
-    const { openapi, components } = JSON.parse(text) as ReturnType<typeof openApiDocument>;
+    const { openapi, info, components } = JSON.parse(text) as ReturnType<typeof openApiDocument>;
     expect(openapi).toBe("3.1.0");
+    expect(info.description).toMatch(/does not list.* ignores it.* given twice is refused .*tier and cols/);
     const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
     expect(new Set(references)).toEqual(new Set(Object.keys(components.schemas)));
   });
@@ -103,27 +110,38 @@ describe("every answer", () => {
   });
 
   it.each(apiOperations.map((operation) => [operation.id, operation] as const))(
-    "refuses parameters that it does not know, and those that are given twice: %s",
-    async (_id, { method, path, query }) => {
-      const params = { ...known(), id: site.submissionId };
+    "refuses parameters that it does not know where it answers JSON, and those that are given twice: %s",
+    async (_id, { method, path, query, answer: { type } }) => {
+      const owned = /gradings|attempts/.exec(path)?.[0];
+      const id = { gradings: site.gradingId, attempts: site.attemptId }[owned ?? ""] ?? site.submissionId;
+      const params = { ...known(), id };
       const names = Object.keys(query?.shape ?? {});
       const handler = routes.get(path)?.[method.toUpperCase()] as (
         request: Request,
         context: { params: Promise<Record<string, string | string[]>> },
       ) => Promise<Response>;
-      const refused = async (text: string) => {
+      const answerTo = (text: string) => {
         const request = new Request(`http://bench.test${filled(path, params)}?${text}`, {
           method: method.toUpperCase(),
         });
-        const answer = await handler(request, { params: Promise.resolve({ ...params, path: params.path.split("/") }) });
+        return handler(request, { params: Promise.resolve({ ...params, path: params.path.split("/") }) });
+      };
+      const refused = async (text: string) => {
+        const answer = await answerTo(text);
         return { status: answer.status, ...problemResponseSchema.parse(await answer.json()).error };
       };
-      expect(await refused("bogus=1")).toMatchObject({
-        status: 422,
-        code: "request.unknown-parameter",
-        where: "query#bogus",
-        rule: names.length > 0 ? expect.stringContaining(names.join(", ")) : `${path} takes no parameters`,
-      });
+      if (type === "application/json") {
+        expect(await refused("bogus=1")).toMatchObject({
+          status: 422,
+          code: "request.unknown-parameter",
+          where: "query#bogus",
+          rule: names.length > 0 ? expect.stringContaining(names.join(", ")) : `${path} takes no parameters`,
+        });
+      } else {
+        const [plain, embedded] = [await answerTo(""), await answerTo("v=2&utm_source=x&fbclid=y&v=3")];
+        expect(embedded.status).toBe(200);
+        expect(await embedded.text()).toBe(await plain.text());
+      }
       const [first] = names;
       if (first !== undefined)
         expect(await refused(`${first}=1&${first}=2`)).toMatchObject({
@@ -133,6 +151,22 @@ describe("every answer", () => {
         });
     },
   );
+
+  it.each(["", ".csv"])("takes the words of a list one by one, and no others: board%s", async (form) => {
+    const path = `/api/v1/board${form}`;
+    const words = { tier: ["reported", "signed"], cols: ["time", "cost"] };
+    expect(Object.keys(words)).toEqual(listParameters);
+    for (const [name, [one, other]] of Object.entries(words)) {
+      const answer = (query: string) => ask(routes.get(path), `${path}?suite=infradev&${query}`);
+      const joined = await answer(`${name}=${one},${other}`);
+      const apart = await answer(`${name}=${one}&${name}=${other}`);
+      expect([joined.status, apart.status]).toEqual([200, 200]);
+      expect(await apart.text()).toBe(await joined.text());
+      const wrong = await answer(`${name}=${one}&${name}=nosuch`);
+      expect(wrong.status).toBe(422);
+      expect(problemResponseSchema.parse(await wrong.json()).error.code).toBe("board.query");
+    }
+  });
 
   const questions = ["", "/overview", ".csv", "/clusters"].flatMap((form) =>
     (

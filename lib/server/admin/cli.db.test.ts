@@ -125,6 +125,20 @@ describe("the command", () => {
   });
 
   it.each([
+    ["token", "mint"],
+    ["submission", "create", "--suite", "synthetic-suite", "--reference", "all"],
+    ["submission", "create", "--suite", "synthetic-suite", "--patches", "db", "--candidate", "x"],
+    ["key", "add", "package.json"],
+  ])("takes no name for an organization that is not named: %s %s", async (...args) => {
+    const { code, out, err } = await admin(...args, "--organization-name", "My Lab", "--json");
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(problemSchema.required().parse(JSON.parse(err).error)).toMatchObject({
+      code: "usage.organization",
+      where: "--organization-name",
+    });
+  });
+
+  it.each([
     [1, "accounts.email", ["account", "create", "notanemail"]],
     [2, "usage.role", ["account", "grant", "ada@example.org", "boss"]],
     [2, "usage.name", ["account", "create", "ada@example.org", "--name", "a\nb"]],

@@ -52,7 +52,20 @@ const describeOrganization = (options: Record<string, unknown>, { slug, name, cr
 const withOrganization = (made: Command) =>
   made
     .option("--organization <slug>", `organization, made where it is new; ${maintainers} where left out`)
-    .option("--organization-name <name>", "its display name");
+    .option("--organization-name <name>", "its display name, where --organization names a new one")
+    .hook("preAction", () => requireNamedOrganization(made.opts()));
+
+/** A name without a slug would be the maintainers', for good. */
+function requireNamedOrganization(options: Record<string, unknown>): void {
+  if (options["organizationName"] === undefined || options["organization"] !== undefined) return;
+  throw new InfraDevError("invalid", {
+    code: "usage.organization",
+    message: "--organization-name is given without --organization",
+    where: "--organization-name",
+    rule: "--organization-name is the display name of the organization that --organization names",
+    remedy: "add --organization <slug>, or leave --organization-name out",
+  });
+}
 
 const token = program.command("token").description("One-time tokens that register hosts");
 withOrganization(

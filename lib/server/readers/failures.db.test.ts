@@ -1,14 +1,19 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { cacheTag } from "next/cache";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { seedDatabase } from "@/db/seed/seed";
 import type { FailureTally } from "@/lib/contract/failures-api";
 import type { FailureDetail, TestOutcome } from "@/lib/contract/result";
+import type { PackedSuite } from "@/lib/contract/task";
 import type { GradingStatus, OutcomeStatus } from "@/lib/contract/vocabulary";
 import { failureCsv } from "@/lib/prepare/failure-csv";
 import { failureTypes, rulesVersion, taxonomyVersion } from "@/lib/taxonomy/failure-types";
 import { relabel } from "../admin/relabel";
+import { importPackedSuite } from "../admin/suites";
 import { channels } from "../announce";
 import { getDatabase } from "../context";
+import { readFailureListRequest } from "../failure-request";
 import {
   addTestHost,
   deliver,
@@ -399,6 +404,57 @@ it("what is kept of every view ends with a bundle and with a label", async () =>
     expect(tags.some((tag) => server.expired.includes(tag))).toBe(true);
     expect(tags).toContain("labels");
   }
+});
+
+describe("where the suite has a newer version", () => {
+  beforeAll(async () => {
+    const pack = JSON.parse(await readFile(join(server.dataDir, "pack.json"), "utf8")) as PackedSuite;
+    const [first] = pack.tasks;
+    if (!first) raise();
+    first.manifest.task.slug = "newer-task";
+    const newer = { ...pack.suite, version: "1.1", tasks: ["newer-task"] };
+    const file = join(server.dataDir, "newer.json");
+    await writeFile(file, JSON.stringify({ ...pack, suite: newer, tasks: [first], referenceSets: [] }));
+    await importPackedSuite(server, file);
+  });
+  const total = async (query: string) => {
+    const request = new Request(`http://bench.test/api/v1/failures?${query}`);
+    const { filter, page } = await readFailureListRequest(request);
+    return (await getFailureList(filter, page))?.total;
+  };
+
+  it.each(["", "suite=synthetic-suite&"])("a name of an older one is known: ?%s...", async (of) => {
+    for (const older of [
+      "entry=reference-gold",
+      "model=reference%3A%20gold",
+      "task=synthetic-task-2",
+      "repository=synthetic/second",
+    ])
+      expect([older, await total(of + older)]).toEqual([older, 0]);
+    expect(await total(`${of}task=newer-task`)).toBe(0);
+    expect(await total(`${of}version=1.0&entry=reference-gold`)).toBe(7);
+    await expect(total(`${of}version=1.1&entry=reference-gold`)).rejects.toMatchObject({
+      problem: { code: "entry.unknown", where: expect.stringContaining("1.1: reference-gold") },
+    });
+    await expect(total(`${of}entry=nosuch`)).rejects.toMatchObject({ problem: { code: "entry.unknown" } });
+  });
+
+  it("a submission brings its own version", async () => {
+    expect(await total(`submission=${submissionId}`)).toBe(7);
+    expect((await overview({ submission: submissionId })).suites).toMatchObject([{ version: "1.0" }]);
+    expect((await overview()).suites).toMatchObject([{ version: "1.1" }]);
+    await expect(total(`version=1.1&submission=${submissionId}`)).rejects.toMatchObject({
+      problem: { code: "submission.unknown" },
+    });
+  });
+
+  it("an entry that was published without tasks is known too", async () => {
+    const [published] = await server.database.sql<{ slug: string }[]>`
+      select entry.slug from submission join entry on entry.id = submission.entry_id
+      where submission.published_at is not null
+        and not exists (select 1 from task where task.suite_id = submission.suite_id) limit 1`;
+    expect(await total(`entry=${(published ?? raise()).slug}`)).toBe(0);
+  });
 });
 
 function raise(): never {
