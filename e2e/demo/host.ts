@@ -59,7 +59,7 @@ export async function chooseExecutor({ runner, dataDir, env, asked }: ExecutorQu
   const missing = (...ids: string[]) => checks.find(({ id, state }) => ids.includes(id) && state === "missing");
   if (!can.gradeUnsandboxed)
     throw refusal(
-      missing("node", "python", "pytest", "git", "disk"),
+      missing("node", "python", "pytest", "git", "disk", "data"),
       "the demo grades on this machine: it needs Python 3.10 or newer with pytest 7 or newer, git, and space for checkouts",
     );
   if (asked === "process" || can.gradeSandboxed) return { executor: asked ?? "bwrap", withoutSandbox: null };

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type Examination, examineHost } from "../doctor/examine";
+import { examineHost } from "../doctor/examine";
 import { exitCodes, type Output } from "../terminal/output";
 import { runCommand } from "./run-command";
 
@@ -12,21 +12,7 @@ function markOf(output: Output, state: "ok" | "note" | "missing"): string {
   return state === "note" ? output.paint("dim", "note   ") : output.paint("red", "missing");
 }
 
-/** What was found, where the data folder is named: nothing is graded for a folder that cannot be used. */
-function withDataFolder(found: Examination): Examination {
-  const data = found.checks.find(({ id }) => id === "data");
-  if (data?.state === "ok" || !found.can.gradeUnsandboxed) return found;
-  const remedy = "mend the data folder, see above";
-  const sentence =
-    "This host could grade, but not with this data folder; mend it or name another. It can verify bundles.";
-  return {
-    ...found,
-    launches: found.launches.map((launch) => ({ ...launch, can: false, remedy: launch.remedy ?? remedy })),
-    can: { ...found.can, gradeSandboxed: false, gradeUnsandboxed: false, sentence },
-  };
-}
-
-/** `runner doctor`: exit 0 where this host can grade in a sandbox with this data folder, 1 where not. */
+/** `runner doctor`: exit 0 where this host can grade in a sandbox, 1 where not. */
 export function registerDoctor(program: Command): void {
   program
     .command("doctor")
@@ -37,9 +23,10 @@ export function registerDoctor(program: Command): void {
     .action((options: { data: string; installPytest?: boolean; json?: boolean }) =>
       runCommand(options, async (output) => {
         output.status("looking at this host");
-        const examination = withDataFolder(
-          await examineHost({ dataDir: resolve(options.data), installPytest: options.installPytest === true }),
-        );
+        const examination = await examineHost({
+          dataDir: resolve(options.data),
+          installPytest: options.installPytest === true,
+        });
         for (const check of examination.checks) {
           output.line(`${markOf(output, check.state)}  ${check.label.padEnd(20)}  ${check.found}`);
           if (check.remedy !== null) output.line(`${" ".repeat(31)}→ ${check.remedy}`);

@@ -120,25 +120,25 @@ async function examineGit(): Promise<Finding> {
   return atLeast(version, minimumGit) ? ok(version) : missing(version, "install git 2.30 or newer");
 }
 
-async function examineSpace(folder: string, wanted: number, remedy: string): Promise<Finding> {
+async function examineSpace(folder: string, wanted: number, remedy: string, scarce = missing): Promise<Finding> {
   try {
     const stats = await statfs(folder);
     const free = stats.bavail * stats.bsize;
     const found = `${formatBytes(free)} free in ${folder}`;
     if (free >= wanted) return ok(found);
-    return { ...missing(`${found}, ${formatBytes(wanted)} wanted`, remedy), where: folder };
+    return { ...scarce(`${found}, ${formatBytes(wanted)} wanted`, remedy), where: folder };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "cannot be read";
     return { ...missing(`${folder}: ${code}`, remedy), where: folder };
   }
 }
 
-/** `another`: how to name another folder. */
-async function examineWritable(folder: string, another: string): Promise<Finding> {
+/** `another`: how to name another folder. `scarce`: what it is called that there is little room. */
+async function examineWritable(folder: string, another: string, scarce = missing): Promise<Finding> {
   try {
     await mkdir(folder, { recursive: true });
     await access(folder, constants.W_OK);
-    return await examineSpace(folder, diskBytes, `free disk space, or ${another}`);
+    return await examineSpace(folder, diskBytes, `free disk space, or ${another}`, scarce);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "cannot be written";
     return { ...missing(`${folder}: ${code}`, `make the folder writable, or ${another}`), where: folder };
@@ -166,7 +166,7 @@ export async function examineHost(options: { dataDir: string; installPytest: boo
     ["cgroups", "control groups", await examineControlGroups()],
     ["cpu", "CPU and memory", ok(`${cpus().length} × ${cpus()[0]?.model ?? "CPU"}, ${formatBytes(totalmem())}`)],
     ["disk", "space for checkouts", await examineWritable(tmpdir(), "name another one with TMPDIR")],
-    ["data", "data folder", await examineWritable(options.dataDir, "give another one with --data")],
+    ["data", "data folder", await examineWritable(options.dataDir, "give another one with --data", note)],
     ["shm", "shared memory", await examineSpace("/dev/shm", sharedMemoryBytes, "mount /dev/shm with at least 64 MiB")],
     ...gpus.findings,
     ...suites.findings,
@@ -180,8 +180,9 @@ export async function examineHost(options: { dataDir: string; installPytest: boo
       where: finding.where ?? null,
     }),
   );
-  const isOk = (...ids: string[]) => ids.every((id) => checks.find((check) => check.id === id)?.state === "ok");
-  const gradeUnsandboxed = isOk("node", "python", "pytest", "git", "disk");
+  const stateOf = (id: string): CheckState | undefined => checks.find((check) => check.id === id)?.state;
+  const isOk = (...ids: string[]) => ids.every((id) => stateOf(id) === "ok");
+  const gradeUnsandboxed = isOk("node", "python", "pytest", "git", "disk") && stateOf("data") !== "missing";
   const gradeSandboxed = gradeUnsandboxed && isOk("bwrap", "namespaces");
   const count = gpus.servable.length;
   const cudaWorks = isOk("cuda");
