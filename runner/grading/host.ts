@@ -46,12 +46,22 @@ function factsOf({
   };
 }
 
-async function ncclVersion(python: PythonRuntime): Promise<string | null> {
-  if (python.torch === null) return null;
-  return await output(python.executable, [
-    "-c",
-    "import torch; print('.'.join(map(str, torch.cuda.nccl.version())) if torch.cuda.is_available() else '')",
-  ]).then((text) => text || null);
+const ncclVersions = new Map<string, Promise<string | null>>();
+
+/** Asked of each Python until it answers, since it imports torch. */
+function ncclVersion({ executable, torch }: PythonRuntime): Promise<string | null> {
+  if (torch === null) return Promise.resolve(null);
+  const asking =
+    ncclVersions.get(executable) ??
+    output(executable, [
+      "-c",
+      "import torch; print('.'.join(map(str, torch.cuda.nccl.version())) if torch.cuda.is_available() else '')",
+    ]).then((text) => {
+      if (!text) ncclVersions.delete(executable);
+      return text || null;
+    });
+  ncclVersions.set(executable, asking);
+  return asking;
 }
 
 let facts: Promise<Omit<HostFacts, "python" | "pytest" | "torch" | "nccl">> | null = null;

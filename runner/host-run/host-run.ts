@@ -1,12 +1,11 @@
 import { join } from "node:path";
-import { InfraDevError } from "@/lib/contract/errors";
 import type { Signer } from "@/lib/evidence/keys";
-import { type GpuGrant, gpusInWords } from "../gpus/grant";
+import type { GpuGrant } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { collectHostFacts } from "../grading/host";
 import type { PythonRuntime } from "../grading/python-runtime";
 import { runSelfTest } from "../selftest/selftest";
-import { keyOf, readEarlier, refuseOtherSoftware, runGate } from "../suites/gate-run";
+import { keyOf, readEarlier, refuseOtherProfile, refuseOtherSoftware, runGate } from "../suites/gate-run";
 import type { LoadedTask } from "../suites/load";
 import { holdReport } from "../suites/signed-report";
 import { exploitsOf, gateItems, type Validation } from "../suites/validate";
@@ -92,20 +91,7 @@ async function beginRun(path: string, options: HostRunOptions): Promise<HostRun>
   const earlier = await readHostRun(path, [keyOf(signer)]);
   const reports = new Map<LoadedTask, Validation | null>();
   for (const task of tasks) reports.set(task, await readEarlier(task, { ...options, ...gateOf(task, options) }));
-  if (earlier !== null) {
-    const profileOf = (of: Pick<HostRun, "gpus" | "executor" | "runnerVersion">): string =>
-      `${gpusInWords(of.gpus)} a grading, executor ${of.executor}, runner ${of.runnerVersion}`;
-    const [before, now] = [profileOf(earlier), profileOf({ gpus, executor, runnerVersion })];
-    if (before !== now) {
-      throw new InfraDevError("conflict", {
-        code: "host-run.profile",
-        message: `the report there is of ${before}; this one would be of ${now}`,
-        where: path,
-        rule: "what was made is not thrown away",
-        remedy: "ask for the same, or name another --out",
-      });
-    }
-  }
+  if (earlier !== null) refuseOtherProfile("host-run.profile", earlier, { gpus, executor, runnerVersion }, path);
   for (const task of tasks) {
     const facts = await collectHostFacts(await options.pythonOf(task));
     const report = reports.get(task);
@@ -185,6 +171,7 @@ async function makeSteps(path: string, options: HostRunOptions): Promise<HostRun
     run[step] !== null && (step !== "collectives" || !isOutdated(run.collectives));
   const toMake = (step: "selftest" | "collectives" | "packing"): boolean =>
     options.steps.has(step) && (!isMade(step) || (options.again && failedSteps(run).has(step)));
+
   const selfTest = async (): Promise<void> => {
     if (!toMake("selftest")) return;
     await withGpus("self-test", selfTestMs, 1, async (gpus) => {

@@ -228,13 +228,7 @@ export async function readEarlier(task: LoadedTask, options: ReportOptions): Pro
     throw conflict("validation.task", `the report there is of ${earlier.task}`, "name another --out");
   }
   if (earlier.gradingDigest !== task.manifest.digests.grading) return null;
-  const profileOf = (of: Pick<Validation, "gpus" | "executor" | "runnerVersion">): string =>
-    `${gpusInWords(of.gpus)} a grading, executor ${of.executor}, runner ${of.runnerVersion}`;
-  const [before, now] = [profileOf(earlier), profileOf({ gpus, executor, runnerVersion })];
-  if (before !== now) {
-    const message = `the report there is of ${before}; this one would be of ${now}`;
-    throw conflict("validation.profile", message, "ask for the same, or name another --out");
-  }
+  refuseOtherProfile("validation.profile", earlier, { gpus, executor, runnerVersion }, out);
   const planned = new Set(gateItems(task, 1).map(({ patch }) => patch));
   const gradings: GateGrading[] = [];
   for (const grading of earlier.gradings) {
@@ -248,6 +242,23 @@ export async function readEarlier(task: LoadedTask, options: ReportOptions): Pro
     throw conflict("validation.repeats", message, `ask for --repeats ${made}, or name another --out`);
   }
   return { ...earlier, gradings, repeats };
+}
+
+type Profile = Pick<Validation, "gpus" | "executor" | "runnerVersion">;
+
+/** Throws a conflict of this code where the report at `where` had other GPUs, another executor or runner than asked for. */
+export function refuseOtherProfile(code: string, earlier: Profile, asked: Profile, where: string): void {
+  const inWords = ({ gpus, executor, runnerVersion: runner }: Profile): string =>
+    `${gpusInWords(gpus)} a grading, executor ${executor}, runner ${runner}`;
+  const [before, now] = [inWords(earlier), inWords(asked)];
+  if (before === now) return;
+  throw new InfraDevError("conflict", {
+    code,
+    message: `the report there is of ${before}; this one would be of ${now}`,
+    where,
+    rule: "what was made is not thrown away",
+    remedy: "ask for the same, or name another --out",
+  });
 }
 
 /** What decides verdicts on a host: gradings with other software are no repeats of each other. */
