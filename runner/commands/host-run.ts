@@ -16,6 +16,7 @@ import { provideSources } from "../suites/upstream/sources";
 import { maxRepeats } from "../suites/validate";
 import { exitCodes } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
+import { keysOfReports, reportKeysOption } from "./given-keys";
 import { executorOption } from "./grade";
 import { locateSuite, locateTask } from "./locate";
 import { mirrorOption, mirrorsOf } from "./mirror-option";
@@ -34,6 +35,7 @@ type HostRunCommandOptions = {
   minutes: number;
   out: string;
   key: string;
+  keys?: string;
   json?: boolean;
 };
 
@@ -86,6 +88,7 @@ export function registerHostRun(program: Command): void {
     .option("--minutes <n>", "end within this time; the same command again goes on", between(0.1, 10_080, false), 8.5)
     .option("--out <dir>", "where the signed reports and table.md go", ".data/host-run")
     .option("--key <file>", "key that signs the reports (made where there is none)", join(defaultDataDir, "key.pem"))
+    .addOption(reportKeysOption())
     .option("--json", "one JSON document on stdout")
     .action((names: string[], options: HostRunCommandOptions) =>
       runCommand(options, async (output, signal) => {
@@ -100,6 +103,7 @@ export function registerHostRun(program: Command): void {
           });
         }
         const signer = await loadSigningKey(resolve(options.key));
+        const keys = await keysOfReports(signer, options.keys, signal);
         const tasks: LoadedTask[] = [];
         const folders = (await Promise.all((names.length > 0 ? names : [undefined]).map(taskFolders))).flat();
         for (const dir of new Set(folders.map((folder) => realpathSync(folder)))) {
@@ -128,6 +132,7 @@ export function registerHostRun(program: Command): void {
             ensurePython({ packages: task.suite.python_packages, onProgress: (text) => output.status(text) }),
           executor: options.executor,
           signer,
+          keys,
           out,
           repeats: options.repeats,
           gpus,

@@ -1,16 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { publishedKeysSchema } from "@/lib/contract/bundle";
-import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
-import type { VerificationKey } from "@/lib/evidence/dsse";
-import type { Signer } from "@/lib/evidence/keys";
+import { InfraDevError } from "@/lib/contract/errors";
 import { describeProgress, type RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
 import { runSelfTest } from "../selftest/selftest";
 import { loadSigningKey } from "../signing-key";
 import { type CheckReport, checkTask } from "../suites/check";
-import { keyOf, readValidation, runGate, writeValidation } from "../suites/gate-run";
+import { readValidation, runGate, writeValidation } from "../suites/gate-run";
 import { type LoadedTask, loadTask, packagesOfTask, readSuiteFile } from "../suites/load";
 import { sealTask } from "../suites/seal";
 import { provideSources } from "../suites/upstream/sources";
@@ -26,6 +22,7 @@ import {
 } from "../suites/validate";
 import { exitCodes, formatElapsed, formatTable, type Output } from "../terminal/output";
 import { defaultDataDir } from "./doctor";
+import { keysOfReports, reportKeysOption } from "./given-keys";
 import { executorOption } from "./grade";
 import { locateSuite, locateTask } from "./locate";
 import { mirrorOption, mirrorsOf } from "./mirror-option";
@@ -88,17 +85,6 @@ function showValidation(output: Output, task: LoadedTask, verdict: GateVerdict):
   output.line(formatTable(["test", "property", "median ms", "peak MB", "flake", "rejects mutants"], rows));
 }
 
-/** Public keys that may have signed reports to merge: this host's, and those of a published list. */
-async function keysFor(signer: Signer, file: string | undefined): Promise<VerificationKey[]> {
-  if (file === undefined) return [keyOf(signer)];
-  const parsed = publishedKeysSchema.safeParse(JSON.parse(await readFile(resolve(file), "utf8")));
-  if (parsed.success) return [keyOf(signer), ...parsed.data.keys];
-  throw new InfraDevError(
-    "invalid",
-    problemFromZod(parsed.error, { code: "usage.keys", what: "the key list", where: file }),
-  );
-}
-
 async function validate(
   names: string[],
   options: ValidateOptions,
@@ -117,6 +103,7 @@ async function validate(
   }
   const shard = parseShard(options.shard);
   const signer = await loadSigningKey(resolve(options.key));
+  const keys = await keysOfReports(signer, options.keys, signal);
   const dirs = await tasksOf(names, options.suite);
   const suffix = shard.count === 1 ? "" : `.${shard.index}-of-${shard.count}`;
   const outOf = (task: LoadedTask) => join(resolve(options.out), `${task.metadata.slug}${suffix}.validation.json`);
@@ -128,7 +115,6 @@ async function validate(
     verdicts.push({ ...verdict, task: task.metadata.slug, report: path });
   };
   if (options.merge !== undefined) {
-    const keys = await keysFor(signer, options.keys);
     const reports = await Promise.all(options.merge.map((file) => readValidation(resolve(file), keys)));
     for (const dir of dirs) {
       const task = await loadTask(dir);
@@ -172,6 +158,7 @@ async function validate(
           onProgress: (text) => output.status(text),
         }),
         signer,
+        keys,
         out: path,
         signal,
         exploits: async (known) => {
@@ -260,7 +247,7 @@ export function registerTask(program: Command): void {
     .option("--repeats <n>", "gradings of gold", "5")
     .option("--shard <i/n>", "make only every n-th grading, from the i-th on; merge the reports afterwards", "1/1")
     .option("--merge <files...>", "grade nothing; join reports of shards")
-    .option("--keys <file>", "public keys (infradev-keys/1) of other hosts whose reports are merged")
+    .addOption(reportKeysOption())
     .option("--out <dir>", "where reports go", ".data/validations")
     .option("--key <file>", "key that signs the report (made where there is none)", join(defaultDataDir, "key.pem"))
     .option("--json", "one JSON document on stdout")

@@ -1,16 +1,8 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import {
-  bundleLimits,
-  type DsseEnvelope,
-  dsseEnvelopeSchema,
-  type PublishedKey,
-  publishedKeysSchema,
-} from "@/lib/contract/bundle";
+import { bundleLimits, type DsseEnvelope, dsseEnvelopeSchema, type PublishedKey } from "@/lib/contract/bundle";
 import { InfraDevError, type Problem, problemFromZod } from "@/lib/contract/errors";
 import { type EvidenceResponse, evidenceResponseSchema } from "@/lib/contract/evidence-api";
-import { checkPublishedKeys, keyidOf, publishedKeyOf } from "@/lib/evidence/keys";
-import { parsePublicKeyPem } from "@/lib/evidence/node/key-file";
 import { type VerificationReport, verifyBundle } from "@/lib/evidence/node/verify-bundle";
 import { checkOf } from "@/lib/evidence/verify-evidence";
 import { parseServerUrl } from "../attach/server-api";
@@ -19,55 +11,14 @@ import { requireFile } from "../input-file";
 import { exitCodes, formatBytes, type Output } from "../terminal/output";
 import { atServer, isRefusedPort } from "../terminal/unreachable";
 import { withinTime } from "../within-time";
+import { parseKeys, readKeys } from "./given-keys";
 import { runCommand } from "./run-command";
 
 type VerifyCommandOptions = { keys?: string; server?: string; receipt?: string; json?: boolean };
 
 const answerLimitMs = 30_000;
 const { documentBytes: maxBytes } = bundleLimits;
-const keysRemedy = "save the server's list once and pin it: curl -o keys.json <server>/.well-known/infradev-keys.json";
 const receiptRemedy = "give the file <grading-id>.receipt.intoto.jsonl as the server wrote it";
-
-/** Keys from a file: the list that servers publish, or one public key in PEM. */
-async function readKeys(name: string, signal: AbortSignal): Promise<PublishedKey[]> {
-  const path = resolve(name);
-  const use = { option: "--keys", code: "usage.keys-form", maxBytes, remedy: keysRemedy, signal };
-  const text = (await readGivenFile(name, use)).toString();
-  if (text.startsWith("-----BEGIN PUBLIC KEY-----")) {
-    const spki = parsePublicKeyPem(text);
-    const validFrom = new Date(0).toISOString();
-    return [publishedKeyOf({ spki, keyid: await keyidOf(spki) }, { role: "runner", owner: path, validFrom })];
-  }
-  return parseKeys(text, path);
-}
-
-async function parseKeys(text: string, where: string): Promise<PublishedKey[]> {
-  let raw: unknown;
-  try {
-    raw = JSON.parse(text);
-  } catch (cause) {
-    throw new InfraDevError(
-      "invalid",
-      {
-        code: "usage.keys-form",
-        message: "the keys are neither a published list nor a public key in PEM",
-        where,
-        rule: "keys come as /.well-known/infradev-keys.json publishes them, or as -----BEGIN PUBLIC KEY-----",
-        remedy: keysRemedy,
-      },
-      { cause },
-    );
-  }
-  const parsed = publishedKeysSchema.safeParse(raw);
-  if (!parsed.success)
-    throw new InfraDevError(
-      "invalid",
-      problemFromZod(parsed.error, { code: "usage.keys-form", what: "the list of keys", where }),
-    );
-  const problem = await checkPublishedKeys(parsed.data.keys);
-  if (problem) throw new InfraDevError("invalid", { ...problem, where });
-  return parsed.data.keys;
-}
 
 /** What this text says in JSON; null, which every schema refuses, where it is none. */
 function parseJson(text: string): unknown {

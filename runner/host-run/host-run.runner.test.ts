@@ -8,7 +8,7 @@ import { ensurePython } from "../grading/python-runtime";
 import { TinyGradings, tinyBase, tinyExecutor } from "../grading/testing/tiny-gradings";
 import { patchOf } from "../grading/testing/tiny-task";
 import { loadSigningKey } from "../signing-key";
-import { writeValidation } from "../suites/gate-run";
+import { keyOf, writeValidation } from "../suites/gate-run";
 import type { LoadedTask } from "../suites/load";
 import type { Validation } from "../suites/validate";
 import { type HostRunOptions, type HostRunStep, runOnHost } from "./host-run";
@@ -58,11 +58,13 @@ async function call(
   { steps, ...more }: { steps?: HostRunStep[] } & Partial<Omit<HostRunOptions, "steps">> = {},
 ) {
   const graded: string[] = [];
+  const signer = await loadSigningKey(join(tiny.scratch, "key.pem"));
   const outcome = await runOnHost({
     tasks: [task],
     pythonOf: () => ensurePython(),
     executor: tinyExecutor,
-    signer: await loadSigningKey(join(tiny.scratch, "key.pem")),
+    signer,
+    keys: [keyOf(signer)],
     out: join(tiny.scratch, "out"),
     repeats,
     gpus: 0,
@@ -215,6 +217,17 @@ describe("a host run", { timeout: 120_000 }, () => {
     const refused = both.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
     expect(refused).toEqual([expect.objectContaining({ code: "report.in-use" })]);
     expect((await call(1, { out })).graded, "nothing was lost").toEqual([]);
+  });
+
+  it("goes on from reports of a key that it was given, and signs them with its own", async () => {
+    const out = join(tiny.scratch, "another-key");
+    await call(1, { out });
+    const before = keyOf(await loadSigningKey(join(tiny.scratch, "key.pem")));
+    const signer = await loadSigningKey(join(tiny.scratch, "other-key.pem"));
+    const own = [keyOf(signer)];
+    await expect(call(2, { out, signer, keys: own })).rejects.toMatchObject({ code: "host-run.form" });
+    expect((await call(2, { out, signer, keys: [...own, before] })).graded).toEqual(["gold #2"]);
+    expect((await call(2, { out, signer, keys: own })).graded, "all is its own now").toEqual([]);
   });
 
   it("makes what ended as the host's fault again", async () => {

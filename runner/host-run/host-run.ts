@@ -1,11 +1,12 @@
 import { join } from "node:path";
+import type { VerificationKey } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
 import type { GpuGrant } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
 import { collectHostFacts } from "../grading/host";
 import type { PythonRuntime } from "../grading/python-runtime";
 import { runSelfTest } from "../selftest/selftest";
-import { keyOf, readEarlier, refuseOtherProfile, refuseOtherSoftware, runGate } from "../suites/gate-run";
+import { readEarlier, refuseOtherProfile, refuseOtherSoftware, runGate } from "../suites/gate-run";
 import type { LoadedTask } from "../suites/load";
 import { holdReport } from "../suites/signed-report";
 import { exploitsOf, gateItems, type Validation } from "../suites/validate";
@@ -31,6 +32,8 @@ export type HostRunOptions = {
   pythonOf: (task: LoadedTask) => Promise<PythonRuntime>;
   executor: RunnerExecutor;
   signer: Signer;
+  /** Whoever signed with one of these is gone on from. */
+  keys: readonly VerificationKey[];
   /** Folder of the run's reports; what stands in it already is not made again. */
   out: string;
   repeats: number;
@@ -85,10 +88,10 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRunOutcome
 
 /** What a host run begins with: the report that it goes on with, or a new one. Throws where something speaks against it. */
 async function beginRun(path: string, options: HostRunOptions): Promise<HostRun> {
-  const { tasks, executor, gpus, signer } = options;
+  const { tasks, executor, gpus, keys } = options;
   const [firstTask] = tasks;
   if (firstTask === undefined) throw new Error("a host run has at least one task");
-  const earlier = await readHostRun(path, [keyOf(signer)]);
+  const earlier = await readHostRun(path, keys);
   const reports = new Map<LoadedTask, Validation | null>();
   for (const task of tasks) reports.set(task, await readEarlier(task, { ...options, ...gateOf(task, options) }));
   if (earlier !== null) refuseOtherProfile("host-run.profile", earlier, { gpus, executor, runnerVersion }, path);
@@ -250,6 +253,7 @@ async function makeSteps(path: string, options: HostRunOptions): Promise<HostRun
       executor: options.executor,
       python: await options.pythonOf(task),
       signer,
+      keys: options.keys,
       out: reportPath,
       signal: options.signal,
       exploits: async (known) => (await exploits()) ?? known,

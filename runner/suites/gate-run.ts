@@ -66,7 +66,7 @@ export async function readValidation(path: string, keys: readonly VerificationKe
     throw new InfraDevError("invalid", {
       ...verdict.problem,
       where: `${path} (${verdict.problem.where})`,
-      remedy: "name the key that signed it (--key, or --keys with --merge), or another place (--out)",
+      remedy: "name the key that signed it (--key, or its public half in --keys), or another place (--out)",
     });
   const report = validationSchema.safeParse(JSON.parse(decodeUtf8(verdict.body)));
   if (!report.success) throw form(report.error);
@@ -118,6 +118,8 @@ export type GateOptions = {
   executor: RunnerExecutor;
   python: PythonRuntime;
   signer: Signer;
+  /** Whoever signed with one of these is gone on from; the whole report is then this signer's. */
+  keys: readonly VerificationKey[];
   /** The report; gradings that stand in it already are not made again. */
   out: string;
   signal: AbortSignal;
@@ -207,17 +209,17 @@ async function makeGradings(task: LoadedTask, options: GateOptions): Promise<Val
 }
 
 /** What says whether a report that is there is gone on with. */
-type ReportOptions = Pick<GateOptions, "out" | "signer" | "repeats" | "executor" | "gpus">;
+type ReportOptions = Pick<GateOptions, "out" | "keys" | "repeats" | "executor" | "gpus">;
 
 /**
  * The report at `out`, with the gradings that need not be made again: not those of a reference patch that is another
  * one now, nor those that ended as the host's fault. Null where there is none, or one of the task as it was before.
  * Throws `validation.profile` where its gradings had other GPUs, another executor or runner, `validation.repeats` where
- * gold was graded more often than is asked for, and `validation.*` where the file is no report of this signer's.
+ * gold was graded more often than is asked for, and `validation.*` where the file is no report that one of `keys` signed.
  */
 export async function readEarlier(task: LoadedTask, options: ReportOptions): Promise<Validation | null> {
-  const { out, signer, repeats, executor, gpus = 0 } = options;
-  const earlier = await readValidation(out, [keyOf(signer)]).catch((error: NodeJS.ErrnoException) => {
+  const { out, keys, repeats, executor, gpus = 0 } = options;
+  const earlier = await readValidation(out, keys).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
