@@ -18,8 +18,9 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["{lib,db,runner,components,app}/**/*.test.{ts,tsx}"],
-          exclude: ["**/*.db.test.ts", "**/*.runner.test.ts", "node_modules/**"],
+          exclude: ["**/*.db.test.ts", "**/*.{runner,alone}.test.ts", "node_modules/**"],
           testTimeout: 30_000,
+          maxWorkers: 2,
         },
       },
       {
@@ -38,6 +39,17 @@ export default defineConfig({
         test: {
           name: "runner",
           include: ["runner/**/*.runner.test.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        // What measures time, looks at the whole host, or keeps every processor busy by itself.
+        extends: true,
+        test: {
+          name: "alone",
+          include: ["runner/**/*.alone.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
           maxWorkers: 1,

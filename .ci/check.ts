@@ -1,10 +1,10 @@
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 
 interface Check {
   name: string;
-  run(): string | null;
+  run(): string | null | Promise<string | null>;
 }
 
 /** Null when the command ends with 0, else what it printed. */
@@ -12,12 +12,14 @@ function command(
   name: string,
   args: string[],
   accept: (output: string) => string | null = () => null,
-): () => string | null {
-  return () => {
-    const run = spawnSync(name, args, { encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
-    const output = `${run.stdout}${run.stderr}`;
-    return run.status === 0 ? accept(output) : output || String(run.error);
-  };
+): () => Promise<string | null> {
+  return () =>
+    new Promise((resolve) => {
+      execFile(name, args, { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+        const output = `${stdout}${stderr}`;
+        resolve(error === null ? accept(output) : output || String(error));
+      });
+    });
 }
 
 /** A wrong compiler version makes dependency-cruiser see nothing and pass, so the number of modules is checked too. */
@@ -59,11 +61,14 @@ const checks: Check[] = [
 ];
 
 let failed = 0;
-for (const check of checks) {
-  const started = performance.now();
-  const problem = check.run();
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`${problem === null ? "ok  " : "FAIL"} ${check.name} (${seconds} s)`);
+const started = performance.now();
+const running = checks.map(async (check) => {
+  const problem = await check.run();
+  return { name: check.name, problem, seconds: ((performance.now() - started) / 1000).toFixed(1) };
+});
+for (const check of running) {
+  const { name, problem, seconds } = await check;
+  console.log(`${problem === null ? "ok  " : "FAIL"} ${name} (${seconds} s)`);
   if (problem === null) continue;
   failed++;
   console.log(problem.trimEnd().replaceAll(/^/gm, "     "));

@@ -181,6 +181,7 @@ await step("checks", () => lines("check", ["npx", "tsx", ".ci/check.ts"]));
 await step("unit tests", () => vitest("unit"));
 await step("database tests", () => vitest("db"));
 await step("runner tests", () => vitest("runner"));
+await step("runner tests that need the host to themselves", () => vitest("alone"));
 await step("demo: the bundled suite graded through the queue", () =>
   lines("demo", ["npx", "tsx", "e2e/demo/main.ts", "--exit"], { INFRADEV_DATA_DIR: dataDir }),
 );

@@ -131,7 +131,8 @@ export async function readHostRun(path: string, keys: readonly VerificationKey[]
       message,
       where: path,
       rule: `one DSSE envelope of type ${hostRunPayloadType}, signed by a key that this run knows`,
-      remedy: "name the key that signed it (--key, or its public half in --keys), or another folder (--out)",
+      remedy:
+        "name the key that signed it (--key, or its public half in --keys, unless revoked), or another folder (--out)",
     });
   let document: unknown;
   try {

@@ -66,7 +66,8 @@ export async function readValidation(path: string, keys: readonly VerificationKe
     throw new InfraDevError("invalid", {
       ...verdict.problem,
       where: `${path} (${verdict.problem.where})`,
-      remedy: "name the key that signed it (--key, or its public half in --keys), or another place (--out)",
+      remedy:
+        "name the key that signed it (--key, or its public half in --keys, unless revoked), or another place (--out)",
     });
   const report = validationSchema.safeParse(JSON.parse(decodeUtf8(verdict.body)));
   if (!report.success) throw form(report.error);
