@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -12,6 +13,7 @@ export default defineConfig({
   },
   test: {
     passWithNoTests: false,
+    // One after the other, where several are asked for: each has its own number of workers.
     projects: [
       {
         extends: true,
@@ -20,7 +22,8 @@ export default defineConfig({
           include: ["{lib,db,runner,components,app}/**/*.test.{ts,tsx}"],
           exclude: ["**/*.db.test.ts", "**/*.{runner,alone}.test.ts", "node_modules/**"],
           testTimeout: 30_000,
-          maxWorkers: 2,
+          maxWorkers: Math.max(2, availableParallelism() - 1),
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -32,6 +35,7 @@ export default defineConfig({
           hookTimeout: 120_000,
           globalSetup: ["db/testing/global-setup.ts"],
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -42,6 +46,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -53,6 +58,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 120_000,
           maxWorkers: 1,
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -63,6 +69,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: 1,
+          sequence: { groupOrder: 4 },
         },
       },
     ],

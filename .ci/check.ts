@@ -63,7 +63,12 @@ const checks: Check[] = [
 let failed = 0;
 const started = performance.now();
 const running = checks.map(async (check) => {
-  const problem = await check.run();
+  let problem: string | null;
+  try {
+    problem = await check.run();
+  } catch (error) {
+    problem = String(error);
+  }
   return { name: check.name, problem, seconds: ((performance.now() - started) / 1000).toFixed(1) };
 });
 for (const check of running) {

@@ -30,8 +30,8 @@ import { chooseExecutor } from "./host";
 import { checkDemo } from "./self-check";
 
 const suiteDir = join(repositoryRoot, "runner/suites/infradev-mini");
-/** A grading has up to four ranks, which wait for each other half of their time. */
-const gradingsAtOnce = Math.max(2, Math.floor(availableParallelism() / 4));
+/** A grading has up to four ranks, which wait for each other half of their time; a container may have fewer processors. */
+const gradingsAtOnce = Math.min(4, Math.max(2, Math.floor(availableParallelism() / 4)));
 const minimumFreeBytes = 1024 * 1024 * 1024;
 /** With less than this left, whatever fails fails for lack of space. */
 const nothingFreeBytes = 8 * 1024 * 1024;

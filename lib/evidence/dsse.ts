@@ -17,6 +17,9 @@ export interface VerificationKey {
   spki: string;
 }
 
+/** The public half of a signer's key, to read what it signed. */
+export const verificationKeyOf = ({ keyid, spki }: Signer): VerificationKey => ({ keyid, spki: toBase64(spki) });
+
 /** DSSE's pre-authentication encoding: what is signed, over the payload's raw bytes. */
 export function preAuthEncoding(payloadType: string, body: Uint8Array): Uint8Array {
   const type = utf8(payloadType);

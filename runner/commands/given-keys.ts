@@ -2,17 +2,17 @@ import { resolve } from "node:path";
 import { Option } from "commander";
 import { bundleLimits, type PublishedKey, publishedKeysSchema } from "@/lib/contract/bundle";
 import { InfraDevError, problemFromZod } from "@/lib/contract/errors";
-import type { VerificationKey } from "@/lib/evidence/dsse";
+import { type VerificationKey, verificationKeyOf } from "@/lib/evidence/dsse";
 import { checkPublishedKeys, keyidOf, publishedKeyOf, type Signer } from "@/lib/evidence/keys";
 import { parsePublicKeyPem } from "@/lib/evidence/node/key-file";
 import { readGivenFile } from "../given-file";
-import { keyOf } from "../suites/gate-run";
+import { loadSigningKey } from "../signing-key";
 
 const { documentBytes: maxBytes } = bundleLimits;
 const keysRemedy =
   "save the server's list once and pin it (curl -o keys.json <server>/.well-known/infradev-keys.json), or name the .pub.pem that stands beside a signing key";
 
-/** Keys from a file: the list that servers publish, or one public key in PEM. Throws `usage.keys-form`. */
+/** Keys from a file: the list that servers publish, or one public key in PEM. Throws `usage.keys-form`, `key.form` and `key.keyid-mismatch`. */
 export async function readKeys(name: string, signal: AbortSignal): Promise<PublishedKey[]> {
   const path = resolve(name);
   const use = { option: "--keys", code: "usage.keys-form", maxBytes, remedy: keysRemedy, signal };
@@ -62,17 +62,26 @@ export const reportKeysOption = (): Option =>
   );
 
 /**
- * The public keys whose reports a command takes: the signer's own, and those of `name` that nobody revoked. Throws
- * `usage.keys-form`.
+ * The public keys whose reports a command takes: that of `keyPath`, which is made where there is none, and the runners'
+ * keys of `listName` that nobody revoked, whenever their validity ends. Throws what `readKeys` and `loadSigningKey` throw,
+ * and `key.revoked` where the list says so of the signer's own key.
  */
 export async function keysOfReports(
-  signer: Signer,
-  name: string | undefined,
+  keyPath: string,
+  listName: string | undefined,
   signal: AbortSignal,
-): Promise<VerificationKey[]> {
-  const given = name === undefined ? [] : await readKeys(name, signal);
-  return [
-    keyOf(signer),
-    ...given.filter(({ revokedAt, compromisedSince }) => revokedAt === null && compromisedSince === null),
-  ];
+): Promise<{ signer: Signer; keys: VerificationKey[] }> {
+  const given = listName === undefined ? [] : await readKeys(listName, signal);
+  const signer = await loadSigningKey(keyPath);
+  const counts = ({ revokedAt, compromisedSince }: PublishedKey) => revokedAt === null && compromisedSince === null;
+  if (given.some((key) => key.keyid === signer.keyid && !counts(key)))
+    throw new InfraDevError("conflict", {
+      code: "key.revoked",
+      message: `the list of keys says that ${signer.keyid} is revoked`,
+      where: keyPath,
+      rule: "what a revoked key signs counts nowhere",
+      remedy: "name another key (--key); what this one signed has to be made again",
+    });
+  const runners = given.filter((key) => key.role === "runner" && counts(key));
+  return { signer, keys: [verificationKeyOf(signer), ...runners] };
 }

@@ -10,7 +10,6 @@ import { failedSteps } from "../host-run/failed-steps";
 import { type HostRunStep, hostRunSteps, runOnHost } from "../host-run/host-run";
 import { hostRunTable } from "../host-run/table";
 import { requireFile } from "../input-file";
-import { loadSigningKey } from "../signing-key";
 import { type LoadedTask, loadTask, readSuiteFile } from "../suites/load";
 import { provideSources } from "../suites/upstream/sources";
 import { maxRepeats } from "../suites/validate";
@@ -102,8 +101,7 @@ export function registerHostRun(program: Command): void {
             remedy: "remove it, or name another --out",
           });
         }
-        const signer = await loadSigningKey(resolve(options.key));
-        const keys = await keysOfReports(signer, options.keys, signal);
+        const { signer, keys } = await keysOfReports(resolve(options.key), options.keys, signal);
         const tasks: LoadedTask[] = [];
         const folders = (await Promise.all((names.length > 0 ? names : [undefined]).map(taskFolders))).flat();
         for (const dir of new Set(folders.map((folder) => realpathSync(folder)))) {

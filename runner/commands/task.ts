@@ -4,7 +4,6 @@ import { InfraDevError } from "@/lib/contract/errors";
 import { describeProgress, type RunnerExecutor } from "../grade-to-bundle";
 import { ensurePython } from "../grading/python-runtime";
 import { runSelfTest } from "../selftest/selftest";
-import { loadSigningKey } from "../signing-key";
 import { type CheckReport, checkTask } from "../suites/check";
 import { readValidation, runGate, writeValidation } from "../suites/gate-run";
 import { type LoadedTask, loadTask, packagesOfTask, readSuiteFile } from "../suites/load";
@@ -102,8 +101,7 @@ async function validate(
     });
   }
   const shard = parseShard(options.shard);
-  const signer = await loadSigningKey(resolve(options.key));
-  const keys = await keysOfReports(signer, options.keys, signal);
+  const { signer, keys } = await keysOfReports(resolve(options.key), options.keys, signal);
   const dirs = await tasksOf(names, options.suite);
   const suffix = shard.count === 1 ? "" : `.${shard.index}-of-${shard.count}`;
   const outOf = (task: LoadedTask) => join(resolve(options.out), `${task.metadata.slug}${suffix}.validation.json`);

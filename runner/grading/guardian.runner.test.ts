@@ -61,7 +61,7 @@ describe("the next start", () => {
     const young = await make(`infradev-grade-${pid}-77-${namespace}-test02`, false);
     const alive = await make(`infradev-grade-${processOwner}-test03`, true);
     try {
-      expect(await sweepLeftovers()).toBeGreaterThanOrEqual(1);
+      await sweepLeftovers();
       expect([gone, young, alive].map((folder) => existsSync(folder))).toEqual([false, true, true]);
     } finally {
       for (const folder of [gone, young, alive]) await rm(folder, { recursive: true, force: true });

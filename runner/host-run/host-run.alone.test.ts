@@ -4,11 +4,12 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { verificationKeyOf } from "@/lib/evidence/dsse";
 import { ensurePython } from "../grading/python-runtime";
 import { TinyGradings, tinyBase, tinyExecutor } from "../grading/testing/tiny-gradings";
 import { patchOf } from "../grading/testing/tiny-task";
 import { loadSigningKey } from "../signing-key";
-import { keyOf, writeValidation } from "../suites/gate-run";
+import { writeValidation } from "../suites/gate-run";
 import type { LoadedTask } from "../suites/load";
 import type { Validation } from "../suites/validate";
 import { type HostRunOptions, type HostRunStep, runOnHost } from "./host-run";
@@ -64,7 +65,7 @@ async function call(
     pythonOf: () => ensurePython(),
     executor: tinyExecutor,
     signer,
-    keys: [keyOf(signer)],
+    keys: [verificationKeyOf(signer)],
     out: join(tiny.scratch, "out"),
     repeats,
     gpus: 0,
@@ -222,10 +223,10 @@ describe("a host run", { timeout: 120_000 }, () => {
   it("goes on from reports of a key that it was given, and signs them with its own", async () => {
     const out = join(tiny.scratch, "another-key");
     await call(1, { out });
-    const before = keyOf(await loadSigningKey(join(tiny.scratch, "key.pem")));
+    const before = verificationKeyOf(await loadSigningKey(join(tiny.scratch, "key.pem")));
     const signer = await loadSigningKey(join(tiny.scratch, "other-key.pem"));
-    const own = [keyOf(signer)];
-    await expect(call(2, { out, signer, keys: own })).rejects.toMatchObject({ code: "host-run.form" });
+    const own = [verificationKeyOf(signer)];
+    await expect(call(2, { out, signer, keys: own })).rejects.toMatchObject({ code: "host-run.unknown-key" });
     expect((await call(2, { out, signer, keys: [...own, before] })).graded).toEqual(["gold #2"]);
     expect((await call(2, { out, signer, keys: own })).graded, "all is its own now").toEqual([]);
   });

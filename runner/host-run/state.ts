@@ -1,14 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { dsseEnvelopeSchema } from "@/lib/contract/bundle";
-import { InfraDevError } from "@/lib/contract/errors";
 import { hostFactsSchema } from "@/lib/contract/result";
 import { instantSchema } from "@/lib/contract/scalars";
 import { executors, gradingStatuses } from "@/lib/contract/vocabulary";
-import { decodeUtf8 } from "@/lib/evidence/bytes";
-import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
+import type { VerificationKey } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
-import { writeSignedReport } from "../suites/signed-report";
+import { readSignedReport, writeSignedReport } from "../suites/signed-report";
 
 /** One of the gradings that ask for GPUs from two pools; GPUs by nvidia-smi's index, times since the first one asked. */
 const packedSchema = z.object({
@@ -110,41 +106,22 @@ const hostRunSchema = z.object({
 export type HostRun = z.infer<typeof hostRunSchema>;
 
 const hostRunPayloadType = "application/vnd.infradev.host-run+json";
-const envelopeSchema = dsseEnvelopeSchema.extend({ payloadType: z.literal(hostRunPayloadType) });
 
 /** Writes the report as a signed envelope, whole or not at all. */
 export const writeHostRun = (path: string, report: HostRun, signer: Signer): Promise<void> =>
   writeSignedReport(path, hostRunPayloadType, report, signer);
 
-/** The report at `path` where one of `keys` signed it, null where there is none. Throws `host-run.form` otherwise. */
+/** The report at `path`, null where there is none. Throws what `readSignedReport` throws (`host-run.*`). */
 export async function readHostRun(path: string, keys: readonly VerificationKey[]): Promise<HostRun | null> {
-  let text: string;
   try {
-    text = await readFile(path, "utf8");
+    return await readSignedReport(path, keys, {
+      prefix: "host-run",
+      payloadType: hostRunPayloadType,
+      schema: hostRunSchema,
+      remedy: "name a folder that 'runner host-run' wrote (--out), or a new one",
+    });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
-  const fail = (message: string): InfraDevError =>
-    new InfraDevError("invalid", {
-      code: "host-run.form",
-      message,
-      where: path,
-      rule: `one DSSE envelope of type ${hostRunPayloadType}, signed by a key that this run knows`,
-      remedy:
-        "name the key that signed it (--key, or its public half in --keys, unless revoked), or another folder (--out)",
-    });
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    throw fail("the file is no JSON document");
-  }
-  const envelope = envelopeSchema.safeParse(document);
-  if (!envelope.success) throw fail("the file is no signed report of a host run");
-  const verdict = await verifyEnvelope(envelope.data, keys, "host-run");
-  if (!verdict.ok) throw fail(verdict.problem.message);
-  const report = hostRunSchema.safeParse(JSON.parse(decodeUtf8(verdict.body)));
-  if (!report.success) throw fail("the report is not of this version");
-  return report.data;
 }

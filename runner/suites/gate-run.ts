@@ -3,11 +3,9 @@ import { access, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { dsseEnvelopeSchema } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import type { HostFacts, Result } from "@/lib/contract/result";
-import { decodeUtf8 } from "@/lib/evidence/bytes";
-import { type VerificationKey, verifyEnvelope } from "@/lib/evidence/dsse";
+import type { VerificationKey } from "@/lib/evidence/dsse";
 import type { Signer } from "@/lib/evidence/keys";
 import { type GpuGrant, gpusInWords } from "../gpus/grant";
 import type { RunnerExecutor } from "../grade-to-bundle";
@@ -19,7 +17,7 @@ import { runnerVersion } from "../version";
 import { sha256Hex } from "./files";
 import type { LoadedTask } from "./load";
 import { readReferencePatch, referenceCandidate } from "./reference";
-import { holdReport, writeSignedReport } from "./signed-report";
+import { holdReport, readSignedReport, writeSignedReport } from "./signed-report";
 import {
   type GateGrading,
   type GateItem,
@@ -32,47 +30,18 @@ import {
   validationSchema,
 } from "./validate";
 
-const envelopeSchema = dsseEnvelopeSchema.extend({ payloadType: z.literal(validationPayloadType) });
-
 /** Writes a report as a signed envelope, whole or not at all. */
 export const writeValidation = (path: string, report: Validation, signer: Signer): Promise<void> =>
   writeSignedReport(path, validationPayloadType, report, signer);
 
-/** Reads a report that one of `keys` signed. Throws `validation.form` and DSSE's problems (`validation.*`). */
-export async function readValidation(path: string, keys: readonly VerificationKey[]): Promise<Validation> {
-  const form = (cause?: unknown): InfraDevError =>
-    new InfraDevError(
-      "invalid",
-      {
-        code: "validation.form",
-        message: "the file is no signed validation report of this version",
-        where: path,
-        rule: `one DSSE envelope of type ${validationPayloadType}`,
-        remedy: "name a file that 'runner task validate' wrote, or remove it",
-      },
-      { cause },
-    );
-  let document: unknown;
-  try {
-    document = JSON.parse(await readFile(path, "utf8"));
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== undefined) throw cause;
-    throw form(cause);
-  }
-  const envelope = envelopeSchema.safeParse(document);
-  if (!envelope.success) throw form(envelope.error);
-  const verdict = await verifyEnvelope(envelope.data, keys, "validation");
-  if (!verdict.ok)
-    throw new InfraDevError("invalid", {
-      ...verdict.problem,
-      where: `${path} (${verdict.problem.where})`,
-      remedy:
-        "name the key that signed it (--key, or its public half in --keys, unless revoked), or another place (--out)",
-    });
-  const report = validationSchema.safeParse(JSON.parse(decodeUtf8(verdict.body)));
-  if (!report.success) throw form(report.error);
-  return report.data;
-}
+/** Reads a report that one of `keys` signed. Throws what `readSignedReport` throws (`validation.*`). */
+export const readValidation = (path: string, keys: readonly VerificationKey[]): Promise<Validation> =>
+  readSignedReport(path, keys, {
+    prefix: "validation",
+    payloadType: validationPayloadType,
+    schema: validationSchema,
+    remedy: "name a file that 'runner task validate' or 'runner host-run' wrote, or remove it",
+  });
 
 const reportEvent = z.object({ event: z.literal("report"), id: z.string(), peak_rss_kb: z.number() });
 const launchResources = z.object({
@@ -347,9 +316,3 @@ async function gradeItem(
   await rm(workDir, { recursive: true, force: true });
   return leftovers === undefined ? grading : { ...grading, leftovers: await leftovers() };
 }
-
-/** The public half of a signer's key, to read what it signed. */
-export const keyOf = (signer: Signer): VerificationKey => ({
-  keyid: signer.keyid,
-  spki: Buffer.from(signer.spki).toString("base64"),
-});
