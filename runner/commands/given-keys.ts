@@ -12,7 +12,10 @@ const { documentBytes: maxBytes } = bundleLimits;
 const keysRemedy =
   "save the server's list once and pin it (curl -o keys.json <server>/.well-known/infradev-keys.json), or name the .pub.pem that stands beside a signing key";
 
-/** Keys from a file: the list that servers publish, or one public key in PEM. Throws `usage.keys-form`, `key.form` and `key.keyid-mismatch`. */
+/**
+ * Keys from a file: the list that servers publish, or one public key in PEM. Throws `usage.keys-form`, `key.form` and
+ * `key.keyid-mismatch`.
+ */
 export async function readKeys(name: string, signal: AbortSignal): Promise<PublishedKey[]> {
   const path = resolve(name);
   const use = { option: "--keys", code: "usage.keys-form", maxBytes, remedy: keysRemedy, signal };

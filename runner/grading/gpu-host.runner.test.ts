@@ -6,21 +6,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Result, runLockSchema } from "@/lib/contract/result";
 import { manifestSchema } from "@/lib/contract/task";
 import { checkResult } from "@/lib/evidence/check-result";
-import { checkBwrap } from "../executors/bwrap";
 import { discoverGpus } from "../gpus/discover";
 import type { GpuGrant } from "../gpus/grant";
 import { GpuPool } from "../gpus/pool";
 import { Quarantine } from "../gpus/quarantine";
 import type { LoadedTask } from "../suites/load";
 import { type FakeGpu, FakeNvidiaSmi } from "../testing/fake-nvidia-smi";
-import { type Graded, type GradeInput, gradeTask } from "./grade";
-import { patchOf, tinyCandidate, writeTinyTask } from "./testing/tiny-task";
+import type { Graded, GradeInput } from "./grade";
+import { gradeBelow, tinyBase, tinyExecutor } from "./testing/tiny-gradings";
+import { patchOf, writeTinyTask } from "./testing/tiny-task";
 
-const executor = await checkBwrap().then(
-  () => "bwrap" as const,
-  () => "process" as const,
-);
-const base = { "lib/__init__.py": "", "lib/core.py": "def value():\n    return 0\n" };
 const goldCore = "def value():\n    return 1\n";
 const valueId = "tests/test_core.py::test_value";
 const pairId = "tests/test_core.py::test_pair";
@@ -55,7 +50,7 @@ const discover = () => discoverGpus(fake.options);
 async function tiny(source: string, gpusGrade: number, needs: Record<string, number> = {}): Promise<LoadedTask> {
   const ids = [valueId, ...(source.includes("test_pair") ? [pairId] : [])];
   const { task, remove } = await writeTinyTask({
-    base,
+    base: tinyBase,
     gold: { "lib/core.py": goldCore },
     tests: { "tests/test_core.py": source },
     groups: [{ id: "official", nproc: 2 }],
@@ -68,17 +63,7 @@ async function tiny(source: string, gpusGrade: number, needs: Record<string, num
 }
 
 async function grade(task: LoadedTask, core: string, more: Partial<GradeInput> = {}): Promise<Graded> {
-  const graded = await gradeTask({
-    task,
-    suite: task.suite,
-    patch: await patchOf(base, { "lib/core.py": core }),
-    candidate: tinyCandidate,
-    gradingId: randomUUID(),
-    attemptId: null,
-    lease: null,
-    executor,
-    workDir: join(scratch, randomUUID()),
-    runnerVersion: "test",
+  const graded = await gradeBelow(scratch, task, await patchOf(tinyBase, { "lib/core.py": core }), {
     ...more,
     hostWatch: { discover, quarantine, kernelLog: async () => null, settleLimitMs: 300, ...more.hostWatch },
   });
@@ -101,7 +86,7 @@ const statusOf = (result: Result, id: string) => result.tests.find((test) => tes
 describe("a launch with GPUs", () => {
   it("sees the granted ones and no other, and its lock tells what it was told", async () => {
     const dev = join(fake.dir, "dev");
-    const isolated = executor === "bwrap";
+    const isolated = tinyExecutor === "bwrap";
     const source = `import os
 from lib.core import value
 
@@ -139,7 +124,7 @@ from lib.core import value
 
 def test_value():
     assert value() == 1 and os.environ["CUDA_VISIBLE_DEVICES"] == ""
-    assert ${executor === "bwrap" ? 'glob.glob("/dev/nvidia*") == []' : "True"}
+    assert ${tinyExecutor === "bwrap" ? 'glob.glob("/dev/nvidia*") == []' : "True"}
 `;
     const { result } = await grade(await tiny(source, 0), goldCore);
     expect(result.summary.resolved).toBe(true);
@@ -248,7 +233,7 @@ describe("a failure that only says that it is the host's", () => {
     expect(result.launches.map(({ purpose }) => purpose)).toEqual([undefined, "reference"]);
   });
 
-  it.runIf(executor === "bwrap").each(["/tmp", "/dev/shm"])(
+  it.runIf(tinyExecutor === "bwrap").each(["/tmp", "/dev/shm"])(
     "stays the candidate's where it fills what is the launch's own: %s",
     async (folder) => {
       const write = `file.write(b"0" * (1 << 20))`;

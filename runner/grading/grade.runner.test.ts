@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
@@ -7,18 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { InfraDevError } from "@/lib/contract/errors";
 import { guardSchema, hostFactsSchema, type Result, resultSchema, runLockSchema } from "@/lib/contract/result";
 import { checkResult, checkRunLock } from "@/lib/evidence/check-result";
-import { checkBwrap } from "../executors/bwrap";
 import type { LoadedTask } from "../suites/load";
-import { type Graded, type GradeInput, gradeTask } from "./grade";
+import type { Graded, GradeInput } from "./grade";
 import type { ProgressEvent } from "./progress";
 import { resolvePython } from "./python-runtime";
-import { patchOf, type TinyTask, tinyCandidate, writeTinyTask } from "./testing/tiny-task";
-
-const executor = await checkBwrap().then(
-  () => "bwrap" as const,
-  () => "process" as const,
-);
-const base = { "lib/__init__.py": "", "lib/core.py": "def value():\n    return 0\n" };
+import { gradeBelow, tinyBase, tinyExecutor } from "./testing/tiny-gradings";
+import { patchOf, type TinyTask, writeTinyTask } from "./testing/tiny-task";
 
 let scratch: string;
 const made: (() => Promise<void>)[] = [];
@@ -33,25 +26,18 @@ afterAll(async () => {
 });
 
 async function tiny(spec: Partial<TinyTask> & Pick<TinyTask, "tests" | "groups" | "ids">): Promise<LoadedTask> {
-  const { task, remove } = await writeTinyTask({ base, ...spec });
+  const { task, remove } = await writeTinyTask({ base: tinyBase, ...spec });
   made.push(remove);
   return task;
 }
 
 async function grade(task: LoadedTask, core: string | null, more: Partial<GradeInput> = {}): Promise<Graded> {
-  const graded = await gradeTask({
+  const graded = await gradeBelow(
+    scratch,
     task,
-    suite: task.suite,
-    patch: core === null ? new Uint8Array() : await patchOf(base, { "lib/core.py": core }),
-    candidate: tinyCandidate,
-    gradingId: randomUUID(),
-    attemptId: null,
-    lease: null,
-    executor,
-    workDir: join(scratch, randomUUID()),
-    runnerVersion: "test",
-    ...more,
-  });
+    core === null ? new Uint8Array() : await patchOf(tinyBase, { "lib/core.py": core }),
+    more,
+  );
   const json = async (path: string) => JSON.parse(await readFile(join(graded.payloadDir, path), "utf8"));
   const written = resultSchema.parse(await json("result.json"));
   expect(checkResult(written, task.manifest)).toEqual([]);
@@ -88,7 +74,7 @@ describe("a grading", () => {
       `ranks/launch-0/rank-${rank}.stdout.log`,
     ]);
     // A sandboxed launch has a network interface of its own.
-    const samples = executor === "bwrap" ? ["resources/launch-0/loopback.csv"] : [];
+    const samples = tinyExecutor === "bwrap" ? ["resources/launch-0/loopback.csv"] : [];
     const documents = ["guard.json", "host.json", "manifest.json", "patch.diff", "result.json", "run.lock.json"];
     expect(new Set(files)).toEqual(
       new Set([...documents, "tests.ctrf.json", "resources/launch-0.json", ...perRank, ...samples]),
@@ -327,7 +313,7 @@ describe("a grading", () => {
   });
 
   it("restores protected paths and notes them", async () => {
-    const own = { ...base, "tests/test_core.py": "def test_old():\n    assert False\n", "tests/extra.txt": "a\n" };
+    const own = { ...tinyBase, "tests/test_core.py": "def test_old():\n    assert False\n", "tests/extra.txt": "a\n" };
     const task = await tiny({
       base: own,
       tests: {

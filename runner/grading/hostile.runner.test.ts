@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Result, TestOutcome } from "@/lib/contract/result";
 import { checkBwrap } from "../executors/bwrap";
 import type { LoadedTask } from "../suites/load";
-import { gradeTask } from "./grade";
-import { patchOf, tinyCandidate, writeTinyTask } from "./testing/tiny-task";
+import { gradeBelow } from "./testing/tiny-gradings";
+import { patchOf, writeTinyTask } from "./testing/tiny-task";
 
 const base = {
   "lib/__init__.py": "",
@@ -61,18 +61,7 @@ async function grade(executor: "bwrap" | "process", code: string, more: Record<s
 }
 
 async function gradePatch(executor: "bwrap" | "process", patch: Uint8Array): Promise<Result> {
-  const { result, payloadDir } = await gradeTask({
-    task,
-    suite: task.suite,
-    patch,
-    candidate: tinyCandidate,
-    gradingId: randomUUID(),
-    attemptId: null,
-    lease: null,
-    executor,
-    workDir: join(scratch, randomUUID()),
-    runnerVersion: "test",
-  });
+  const { result, payloadDir } = await gradeBelow(scratch, task, patch, { executor });
   const written = JSON.parse(await readFile(join(payloadDir, "result.json"), "utf8"));
   expect(written).toEqual(result);
   return result;

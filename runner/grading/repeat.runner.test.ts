@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,9 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Result } from "@/lib/contract/result";
 import { type LoadedTask, loadTask } from "../suites/load";
 import { readReferencePatch } from "../suites/reference";
-import { gradeTask } from "./grade";
-import { tinyExecutor } from "./testing/tiny-gradings";
-import { tinyCandidate } from "./testing/tiny-task";
+import { gradeBelow } from "./testing/tiny-gradings";
 
 /** Gradings of each patch; the long form, which raises the count of kills, raises this one too. */
 const repeats = process.env["INFRADEV_KILLS"] === undefined ? 2 : 10;
@@ -44,18 +41,7 @@ describe(`${repeats} gradings of one patch`, { timeout: 60_000 + repeats * 120_0
     const patch = await readReferencePatch(task, name);
     const results: ReturnType<typeof found>[] = [];
     for (let repeat = 0; repeat < repeats; repeat += 1) {
-      const { result } = await gradeTask({
-        task,
-        suite: task.suite,
-        patch,
-        candidate: tinyCandidate,
-        gradingId: randomUUID(),
-        attemptId: null,
-        lease: null,
-        executor: tinyExecutor,
-        workDir: join(scratch, randomUUID()),
-        runnerVersion: "test",
-      });
+      const { result } = await gradeBelow(scratch, task, patch);
       results.push(found(result));
     }
     expect(results[0]?.summary.resolved).toBe(name === "gold");

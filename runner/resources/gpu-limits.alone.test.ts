@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,8 +7,9 @@ import { checkResult } from "@/lib/evidence/check-result";
 import { discoverGpus } from "../gpus/discover";
 import { GpuPool } from "../gpus/pool";
 import { Quarantine } from "../gpus/quarantine";
-import { type Graded, gradeTask } from "../grading/grade";
-import { patchOf, tinyCandidate, writeTinyTask } from "../grading/testing/tiny-task";
+import type { Graded } from "../grading/grade";
+import { gradeBelow } from "../grading/testing/tiny-gradings";
+import { patchOf, writeTinyTask } from "../grading/testing/tiny-task";
 import type { LoadedTask } from "../suites/load";
 import { FakeNvidiaSmi, fakeGpus } from "../testing/fake-nvidia-smi";
 import { compiler, FakeNvml } from "./testing/fake-nvml";
@@ -80,17 +80,8 @@ const holding = (mebibytes: number) => `driver(used=${held} + ${mebibytes}); tim
 async function grade(text: string): Promise<Graded> {
   const grant = await pool.acquire(1);
   try {
-    const graded = await gradeTask({
-      task,
-      suite: task.suite,
-      patch: await patchOf(base, { "lib/core.py": text }),
-      candidate: tinyCandidate,
-      gradingId: randomUUID(),
-      attemptId: null,
-      lease: null,
+    const graded = await gradeBelow(scratch, task, await patchOf(base, { "lib/core.py": text }), {
       executor: "process",
-      workDir: join(scratch, randomUUID()),
-      runnerVersion: "test",
       gpus: grant,
       hostWatch: { discover, quarantine, kernelLog: async () => null, settleLimitMs: 300 },
     });

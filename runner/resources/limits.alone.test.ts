@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { resultSchema } from "@/lib/contract/result";
 import { checkResult } from "@/lib/evidence/check-result";
 import { checkBwrap } from "../executors/bwrap";
-import { type Graded, gradeTask } from "../grading/grade";
-import { patchOf, tinyCandidate, writeTinyTask } from "../grading/testing/tiny-task";
+import type { Graded } from "../grading/grade";
+import { gradeBelow } from "../grading/testing/tiny-gradings";
+import { patchOf, writeTinyTask } from "../grading/testing/tiny-task";
 import type { LoadedTask } from "../suites/load";
 
 const sandbox = await checkBwrap().then(
@@ -141,18 +141,7 @@ afterAll(async () => {
 });
 
 async function grade(text: string, executor: "bwrap" | "process" = "bwrap"): Promise<Graded> {
-  const graded = await gradeTask({
-    task,
-    suite: task.suite,
-    patch: await patchOf(base, { "lib/core.py": text }),
-    candidate: tinyCandidate,
-    gradingId: randomUUID(),
-    attemptId: null,
-    lease: null,
-    executor,
-    workDir: join(scratch, randomUUID()),
-    runnerVersion: "test",
-  });
+  const graded = await gradeBelow(scratch, task, await patchOf(base, { "lib/core.py": text }), { executor });
   expect(checkResult(graded.result, task.manifest)).toEqual([]);
   return graded;
 }
@@ -259,17 +248,8 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
       else if (test.limit !== undefined) test.limit.relative_to = "base";
     }
     const relative: LoadedTask = { ...task, testsFile: { ...task.testsFile, tests } };
-    const graded = await gradeTask({
-      task: relative,
-      suite: task.suite,
-      patch: await patchOf(base, { "lib/core.py": core({}) }),
-      candidate: tinyCandidate,
-      gradingId: randomUUID(),
-      attemptId: null,
-      lease: null,
+    const graded = await gradeBelow(scratch, relative, await patchOf(base, { "lib/core.py": core({}) }), {
       executor: "bwrap",
-      workDir: join(scratch, randomUUID()),
-      runnerVersion: "test",
     });
     expect(graded.result.status).toBe("infra");
     expect(graded.result.reason?.evidence.join()).toContain("base on rank 0: failed");
@@ -294,36 +274,24 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
     process.env.NCCL_PROFILER_PLUGIN = plugin;
     try {
       for (const times of [1, 2]) {
-        const { result } = await gradeTask({
-          task: made.task,
-          suite: made.task.suite,
-          patch: await patchOf(profiled.base, { "lib/core.py": profiled.reduce(times) }),
-          candidate: tinyCandidate,
-          gradingId: randomUUID(),
-          attemptId: null,
-          lease: null,
-          executor: "bwrap",
-          workDir: join(scratch, randomUUID()),
-          runnerVersion: "test",
-        });
+        const { result } = await gradeBelow(
+          scratch,
+          made.task,
+          await patchOf(profiled.base, { "lib/core.py": profiled.reduce(times) }),
+          { executor: "bwrap" },
+        );
         expect(result.reason).toBeNull();
         expect(result.tests[0]?.status).toBe(times === 1 ? "passed" : "failed");
         expect(result.tests[0]?.resources[0]).toMatchObject({ meter: "nccl", value: 2000 * times, met: times === 1 });
         expect(result.launches.map(({ purpose }) => purpose)).toEqual([undefined, "profile"]);
       }
       delete process.env.NCCL_PROFILER_PLUGIN;
-      const without = await gradeTask({
-        task: made.task,
-        suite: made.task.suite,
-        patch: await patchOf(profiled.base, { "lib/core.py": profiled.reduce(1) }),
-        candidate: tinyCandidate,
-        gradingId: randomUUID(),
-        attemptId: null,
-        lease: null,
-        executor: "bwrap",
-        workDir: join(scratch, randomUUID()),
-        runnerVersion: "test",
-      });
+      const without = await gradeBelow(
+        scratch,
+        made.task,
+        await patchOf(profiled.base, { "lib/core.py": profiled.reduce(1) }),
+        { executor: "bwrap" },
+      );
       expect(without.result.reason?.code).toBe("resource.not-measured");
     } finally {
       delete process.env.NCCL_PROFILER_PLUGIN;
@@ -349,18 +317,12 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
     await writeFile(plugin, "");
     process.env.NCCL_PROFILER_PLUGIN = plugin;
     try {
-      const { result, payloadDir, sealedDir } = await gradeTask({
-        task: made.task,
-        suite: made.task.suite,
-        patch: await patchOf(profiled.base, { "lib/core.py": profiled.reduce(1) }),
-        candidate: tinyCandidate,
-        gradingId: randomUUID(),
-        attemptId: null,
-        lease: null,
-        executor: "bwrap",
-        workDir: join(scratch, randomUUID()),
-        runnerVersion: "test",
-      });
+      const { result, payloadDir, sealedDir } = await gradeBelow(
+        scratch,
+        made.task,
+        await patchOf(profiled.base, { "lib/core.py": profiled.reduce(1) }),
+        { executor: "bwrap" },
+      );
       expect(result.summary.resolved).toBe(true);
       expect(await readFile(join(payloadDir, "run.lock.json"), "utf8")).not.toMatch(/PROFILER|INSPECTOR/);
       expect(await readFile(join(sealedDir ?? "", "run.lock.json"), "utf8")).toContain("NCCL_PROFILER_PLUGIN");
@@ -387,18 +349,7 @@ describe.runIf(sandbox)("limits that the grader decides", () => {
     });
     try {
       const gradeOn = async (executor: "bwrap" | "process") =>
-        await gradeTask({
-          task: made.task,
-          suite: made.task.suite,
-          patch: await patchOf(base, { "lib/core.py": core({}) }),
-          candidate: tinyCandidate,
-          gradingId: randomUUID(),
-          attemptId: null,
-          lease: null,
-          executor,
-          workDir: join(scratch, randomUUID()),
-          runnerVersion: "test",
-        });
+        await gradeBelow(scratch, made.task, await patchOf(base, { "lib/core.py": core({}) }), { executor });
       const { result, payloadDir, sealedDir } = await gradeOn("bwrap");
       expect(result.tests[0]?.resources[0]).toMatchObject({ met: true, repeats: 2 });
       expect(result.launches.map(({ purpose }) => purpose)).toEqual([undefined, "profile", "profile"]);

@@ -18,6 +18,27 @@ export const tinyExecutor: GradeInput["executor"] = await checkBwrap().then(
 /** A code base of one function that is not yet right. */
 export const tinyBase = { "lib/__init__.py": "", "lib/core.py": "def value():\n    return 0\n" };
 
+/** Grades a patch without a server, in a folder of its own below `scratch`; `more` says what is to be otherwise. */
+export const gradeBelow = (
+  scratch: string,
+  task: LoadedTask,
+  patch: Uint8Array,
+  more: Partial<GradeInput> = {},
+): Promise<Graded> =>
+  gradeTask({
+    task,
+    suite: task.suite,
+    patch,
+    candidate: tinyCandidate,
+    gradingId: randomUUID(),
+    attemptId: null,
+    lease: null,
+    executor: tinyExecutor,
+    workDir: join(scratch, randomUUID()),
+    runnerVersion: "test",
+    ...more,
+  });
+
 /** Makes tiny tasks and grades patches against them; `remove` deletes all that was made. */
 export class TinyGradings {
   private readonly removals: (() => Promise<void>)[] = [];
@@ -44,19 +65,8 @@ export class TinyGradings {
 
   /** Grades `core` as lib/core.py, null for the base; the result agrees with the manifest or this throws. */
   async grade(task: LoadedTask, core: string | null, more: Partial<GradeInput> = {}): Promise<Graded> {
-    const graded = await gradeTask({
-      task,
-      suite: task.suite,
-      patch: core === null ? new Uint8Array() : await patchOf(tinyBase, { "lib/core.py": core }),
-      candidate: tinyCandidate,
-      gradingId: randomUUID(),
-      attemptId: null,
-      lease: null,
-      executor: tinyExecutor,
-      workDir: join(this.scratch, randomUUID()),
-      runnerVersion: "test",
-      ...more,
-    });
+    const patch = core === null ? new Uint8Array() : await patchOf(tinyBase, { "lib/core.py": core });
+    const graded = await gradeBelow(this.scratch, task, patch, more);
     const problems = checkResult(graded.result, task.manifest);
     if (problems.length > 0) throw new Error(problems.map(({ message }) => message).join("; "));
     return graded;

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Candidate } from "@/lib/contract/bundle";
 import { InfraDevError } from "@/lib/contract/errors";
 import { checkBwrap } from "../../executors/bwrap";
-import { gradeTask } from "../../grading/grade";
 import { type PythonRuntime, resolvePython } from "../../grading/python-runtime";
+import { gradeBelow } from "../../grading/testing/tiny-gradings";
 import { loadTask, packagesOfTask, readSuiteFile } from "../load";
 
 const suiteDir = import.meta.dirname;
@@ -68,18 +68,12 @@ describe.skipIf(unable !== null)(`infradev-gpu on CPU ranks${unable === null ? "
     const gradingId = randomUUID();
     const task = await loadTask(taskDir(slug));
     const patch = await readFile(patchPath);
-    const { result } = await gradeTask({
-      task,
-      suite: task.suite,
-      patch,
+    const { result } = await gradeBelow(scratch, task, patch, {
       candidate,
       gradingId,
-      attemptId: null,
-      lease: null,
       executor: "bwrap",
       python,
       workDir: join(scratch, gradingId),
-      runnerVersion: "test",
       stopWhenRejected,
     });
     return result;

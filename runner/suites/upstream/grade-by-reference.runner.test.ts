@@ -1,23 +1,16 @@
-import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Result } from "@/lib/contract/result";
-import { checkBwrap } from "../../executors/bwrap";
-import { gradeTask } from "../../grading/grade";
 import { ensurePython } from "../../grading/python-runtime";
-import { tinyCandidate } from "../../grading/testing/tiny-task";
+import { gradeBelow } from "../../grading/testing/tiny-gradings";
 import { checkTask } from "../check";
 import { type LoadedTask, loadTask } from "../load";
 import { readReferencePatch } from "../reference";
 import { sealTask } from "../seal";
 import { makeUpstream, writeReferenceTask } from "./testing";
 
-const executor = await checkBwrap().then(
-  () => "bwrap" as const,
-  () => "process" as const,
-);
 const before = process.env.INFRADEV_DATA_DIR;
 let root: string;
 let task: LoadedTask;
@@ -40,18 +33,7 @@ afterAll(async () => {
 });
 
 async function grade(reference: string): Promise<Result> {
-  const { result } = await gradeTask({
-    task,
-    suite: task.suite,
-    patch: await readReferencePatch(task, reference),
-    candidate: tinyCandidate,
-    gradingId: randomUUID(),
-    attemptId: null,
-    lease: null,
-    executor,
-    workDir: join(root, randomUUID()),
-    runnerVersion: "test",
-  });
+  const { result } = await gradeBelow(root, task, await readReferencePatch(task, reference));
   return result;
 }
 const statuses = (result: Result) => Object.fromEntries(result.tests.map(({ id, status }) => [id, status]));
@@ -80,18 +62,7 @@ describe("a task by reference, graded", () => {
     const patch = new Uint8Array();
     const dir = task.dir;
     const unprovided = await loadTask(dir);
-    const { result } = await gradeTask({
-      task: unprovided,
-      suite: unprovided.suite,
-      patch,
-      candidate: tinyCandidate,
-      gradingId: randomUUID(),
-      attemptId: null,
-      lease: null,
-      executor,
-      workDir: join(root, randomUUID()),
-      runnerVersion: "test",
-    });
+    const { result } = await gradeBelow(root, unprovided, patch);
     process.env.INFRADEV_DATA_DIR = join(root, "data");
     expect(result.status).toBe("infra");
     expect(result.reason?.code).toBe("upstream.no-mirror");
